@@ -75,13 +75,13 @@ def write_runs(out: Path, photos: Path) -> None:
         outcomes = outcomes_of(rows)
         summary = summarise(outcomes)
         metrics = Metrics(overall=summary.overall, by=summary.by, macro=None, paper={})
-        full = golden.arguments.in_full.model_copy(update={"images": str(photos)})
+        full = golden.arguments | {"images": str(photos)}
         record: RunRecord = golden.model_copy(
             update={
                 "benchmark": golden.benchmark.model_copy(update={"name": "made-up", "items_sha256": "0" * 64}),
                 "metrics": metrics,
                 "n": ItemCounts(items=ITEMS, scored=ITEMS, skipped=0),
-                "arguments": golden.arguments.model_copy(update={"in_full": full}),
+                "arguments": full,
                 "model": golden.model.model_copy(update={"spec": f"model {run}"}),
             }
         )

@@ -18,8 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from equipoise.demo import in_lines, measure
-from equipoise.demo.numbers import Models, against_base, changes, value_of
-from equipoise.demo.sentences import findings
+from equipoise.demo.numbers import Models, changes, findings, value_of
 from equipoise.demo.stories import BASE, BOTH, CONTROL, OURS, ROWS, STEPS, USUAL, Row, Story, world_story
 from equipoise.models import load_model
 
@@ -106,7 +105,7 @@ def main() -> None:
     print(in_lines(story, models))
     shown = {row.label: models[row.label] for row in ROWS}
     print(f"n = {2 * options.tests:,} reworded items, half of them with unseen words; {options.seeds} seeds")
-    print("\n".join(findings(changes(shown, story.columns), against_base(shown, story.columns))))
+    print("\n".join(findings(changes(shown, story.columns), changes(shown, story.columns, BASE.label))))
 
     before = replace(story, settings={**story.settings, **OLD, "max_steps": min(2 * options.steps, OLD["max_steps"])})
     old = measure(options.out / "old", before, (BASE, CONTROL, *OLD_ROWS.values()), range(1))

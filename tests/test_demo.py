@@ -17,9 +17,8 @@ from equipoise import demo
 from equipoise.core.errors import UserError
 from equipoise.core.files import read_json
 from equipoise.core.run_folder import locked
-from equipoise.demo.numbers import Measured, Models, against_base, changes, value_of
+from equipoise.demo.numbers import Measured, Models, changes, findings, headline, steps, value_of
 from equipoise.demo.opening import chart, picture
-from equipoise.demo.sentences import findings, headline, steps
 from equipoise.demo.stories import ROWS, USUAL, Column, Story, world_story
 from equipoise.evaluation.comparing.differences import Run
 from equipoise.evaluation.outcomes import outcomes_of
@@ -46,7 +45,7 @@ def test_the_whole_story_and_a_second_call_that_resumes(
     results = [read_json(path) for path in sorted((tmp_path / "runs").rglob("world-*/result.json"))]
     assert len(results) == len(ROWS) * 3
     assert len({one["model"]["weight_sha256"] for one in results}) == len(ROWS)
-    encoded = {"base-0" in one["arguments"]["in_full"]["out"]: one["counts"]["images_encoded"] for one in results}
+    encoded = {"base-0" in one["arguments"]["out"]: one["counts"]["images_encoded"] for one in results}
     assert encoded[True] > 0 and encoded[False] == 0  # one image tower: its photos are embedded once
     rows = demo.table(story, models)
     assert [row["model"] for row in rows] == [row.label for row in ROWS]
@@ -258,7 +257,7 @@ def test_a_harm_is_said_in_the_headline(told: Callable[..., Models]) -> None:
     assert (
         "With our recipe the usual score shows no significant change (+0.0 [" in line and "not significant" not in line
     )
-    parts = dict(steps(models, found, against_base(models, COLUMNS), COLUMNS))
+    parts = dict(steps(models, found, changes(models, COLUMNS, "base"), COLUMNS))
     assert "usual score rises by 25.0 points" in parts["With the usual hard negatives"]
     assert "usual score 60.0" in parts["The base"]
     assert parts["The same texts with our recipe"].count("shows no significant change") == len(COLUMNS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from equipoise.audit import edits
-from equipoise.audit.changes import change, substitution
+from equipoise.audit.edits import change, substitution
 from equipoise.data.items import Edit, Item, Text
 
 VOCABULARY = frozenset("a the person woman man window room covered red coat on in building riding horse".split())

@@ -79,10 +79,8 @@ def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
     assert "ceilings: 1 of 2 captions with the words of a negative" in out
     result = json.loads((tmp_path / "run" / "items" / "result.json").read_text())
     assert (result["ceilings"]["items"], result["ceilings"]["same_words"]) == (2, 1)
-    assert list(result["edits"]) == ["negative swap object"]
-    assert result["edits"]["negative swap object"]["n_negatives"] == 2
+    assert result["edits"] == {"negative swap object": 2}
     graded = result["metrics"]["overall"]["graded"]
-    assert graded["sensitivity_gap"] == result["edits"]["negative swap object"]["sensitivity_gap"]
     assert result["metrics"]["by"]["type"]["y"]["graded"]["sensitivity_gap"] == 0  # no word order in this model
     code, out, _ = run(*arguments, "--out", "run", "--json")  # read, not computed
     (line,) = json.loads(out)

@@ -175,7 +175,10 @@ def test_scores_may_be_a_table(run: Run) -> None:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("id,caption,negative\n1,0.3,0.2\n1,0.3,high\n2,nan,0.1\n", "line 3: negative: expected a number"),
+        (
+            "id,caption,negative\n1,0.3,0.2\n1,0.3,high\n2,nan,0.1\n",
+            "line 3: negatives.0: input should be a valid number",
+        ),
         ("id,caption,negative\n1,0.3,0.2\n1,0.3,0.1\n2,,0.1\n", "'1' is already used in line 2"),
         ("id,caption,negative\n1,0.3,\n2,,0.1\n", "line 2: negatives: expected at least one score"),
         ("id,caption,negative\n1,0.3,0.1\n2,,0.1\n", "line 3: caption: "),

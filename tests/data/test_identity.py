@@ -36,8 +36,8 @@ from equipoise.data.images import open_source
 from equipoise.data.items import Edit, ImageRef, Item, Text
 from equipoise.data.readers.sets.captions import caption_set, from_items
 from equipoise.evaluation.embedding.cache import EmbeddingCache
-from equipoise.evaluation.run import evaluate_set
-from equipoise.evaluation.run_id import benchmark_id, images_id, model_card, of_run, settings_of
+from equipoise.evaluation.results import benchmark_id, images_id, model_card, of_run
+from equipoise.evaluation.run import evaluate_set, settings_of
 from equipoise.models import load_model
 from equipoise.perturb.recipes import Setup
 from equipoise.study.making import make_study

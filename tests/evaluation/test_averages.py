@@ -14,7 +14,8 @@ from equipoise.benchmarks import by_fields, valse, vl_checklist
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, texts
-from equipoise.evaluation.averages import measure, measure_elsewhere, with_items
+from equipoise.evaluation.averages import measure
+from equipoise.evaluation.foreign.measuring import require_groups, with_items
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Metrics
 from equipoise.evaluation.scores import ItemScores
@@ -213,10 +214,10 @@ def test_ids_that_do_not_match_are_named_and_counted() -> None:
 def test_without_items_the_tags_must_be_there() -> None:
     toy = benchmark(Average(("split",)))
     with pytest.raises(UserError, match=r"2 of 2 scores lack a tag of split.*--source"):
-        measure_elsewhere([score("1"), score("2")], toy)
-    assert measure_elsewhere([score("1")], toy, [item("1")]).headline["original"] == 1
+        require_groups([score("1"), score("2")], toy, None, "the scores")
+    require_groups(with_items([score("1")], [item("1")], "the scores"), toy, None, "the scores")
     with pytest.raises(UserError, match=r"1 of 1 items are not two images.*'pair'"):
-        measure_elsewhere([score("1")], benchmark(metrics=("groups",)))
+        require_groups([score("1")], benchmark(metrics=("groups",)), None, "the scores")
 
 
 def test_a_rule_that_is_not_there() -> None:

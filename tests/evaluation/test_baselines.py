@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark
 from equipoise.cli import app
-from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts, write_items
 from equipoise.evaluation.record import Number
 from equipoise.evaluation.results import read_result
@@ -113,34 +112,8 @@ def test_the_result_of_the_same_run_has_the_same_bytes(photos: Path, tmp_path: P
     assert one == two
 
 
-def test_a_blind_model_needs_no_images_and_joins_others_results(photos: Path, tmp_path: Path) -> None:
-    items = [item for item in _items() if item.tags["split"] == "short"]
-    evaluate(load_model("blind:length"), items, out=tmp_path / "length")  # no --images
-    shown = evaluate(Perfect(), items, images=photos, blind=[tmp_path / "length"]).record.blind
-    assert shown is not None and list(shown.overall.baselines) == ["blind:length", "blind:ngram"]
-    with pytest.raises(UserError, match="no run of a blind model on these items"):
-        evaluate(Perfect(), items[:50], images=photos, blind=[tmp_path / "length"])
-    evaluate(Perfect(), items, images=photos, out=tmp_path / "perfect")
-    with pytest.raises(UserError, match="which is not blind"):
-        evaluate(Perfect(), items, images=photos, blind=[tmp_path / "perfect"])
-
-
-def test_a_finished_run_shows_a_blind_run_that_came_later(photos: Path, tmp_path: Path) -> None:
-    class Loud:
-        card = {"spec": "blind:loud", "digest": "1", "blind": True}  # noqa: RUF012
-
-        reads_images = False
-
-        def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> list[float]:
-            return [float(text.startswith("cap")) for text in strings]
-
-    evaluate(Perfect(), _items(), images=photos, out=tmp_path / "run")
-    before = (tmp_path / "run" / "result.json").read_bytes()
-    evaluate(Loud(), _items(), out=tmp_path / "loud")
-    again = evaluate(Perfect(), _items(), images=photos, out=tmp_path / "run", blind=[tmp_path / "loud"])
-    assert again.read_from is not None and again.record.blind is not None
-    assert share(again.record.blind.overall.best()) == ("blind:loud", 1.0)
-    assert (tmp_path / "run" / "result.json").read_bytes() == before
+def test_a_blind_model_needs_no_images(tmp_path: Path) -> None:
+    evaluate(load_model("blind:length"), _items(), out=tmp_path / "length")  # no --images
 
 
 def test_the_table_says_it(tmp_path: Path) -> None:

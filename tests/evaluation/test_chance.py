@@ -11,7 +11,7 @@ import pytest
 from equipoise.benchmarks import own
 from equipoise.core import stats
 from equipoise.data.items import Item, texts
-from equipoise.evaluation.averages import macro, summarise
+from equipoise.evaluation.averages import Averages, summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report.captions import chance_line
@@ -42,7 +42,7 @@ def test_every_order_counted(positives: int, negatives: int) -> None:
 def test_it_is_averaged_as_the_shares_are() -> None:
     rows = [row("1", 1, 1), row("2", 0, 3), row("3", 1, 2, "b"), row("4", 0, 1, "b")]
     outcomes = outcomes_of(rows)
-    summary, mean = summarise(outcomes, resamples=10), macro(outcomes, ("split",), resamples=10)
+    summary, mean = summarise(outcomes, resamples=10), Averages(outcomes, resamples=10).macro(("split",))
     assert summary.overall.chance["original"] == pytest.approx((1 / 2 + 1 / 4 + 1 / 3 + 1 / 2) / 4)
     assert summary.overall.chance["augmented"] == pytest.approx((1 / 3 + 1 / 6) / 2)  # of those with a positive
     assert summary.by["split"]["a"].chance == pytest.approx(

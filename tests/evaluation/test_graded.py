@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise.data.items import Edit, Item, Text
 from equipoise.evaluation.averages import summarise
-from equipoise.evaluation.graded import by_edit
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Graded
 from equipoise.evaluation.scores import ItemScores
@@ -96,33 +94,6 @@ def test_intervals_hold_the_true_mean_about_as_often_as_they_say() -> None:
         low, high = of(rows).intervals["sensitivity_gap"]
         held += low <= 0.3 <= high
     assert 180 <= held <= 199
-
-
-def test_by_edit_takes_texts_not_items() -> None:
-    swap, replace = Edit(op="swap", target="object"), Edit(op="replace", target="attribute")
-    items = [
-        Item(
-            id="a",
-            caption="c",
-            positives=(Text(text="p", edit=swap), Text(text="q")),
-            negatives=(Text(text="n", edit=replace),),
-        ),
-        Item(
-            id="b",
-            caption="c",
-            negatives=(Text(text="n", edit=replace), Text(text="m", edit=swap), Text(text="o", edit=replace)),
-        ),
-    ]
-    found = by_edit(ROWS, items)
-    assert list(found) == ["negative replace attribute", "negative swap object", "positive swap object"]
-    replaced = found["negative replace attribute"]
-    assert (replaced.n_negatives, replaced.n_positives) == (3, 0)
-    assert replaced.sensitivity_gap == pytest.approx((0.4 + 0.1 + 0.0) / 3)
-    assert replaced.positive_rate == pytest.approx(2 / 3)
-    assert replaced.spread == pytest.approx(0.2) and replaced.invariance_error is None
-    assert found["positive swap object"].invariance_error == pytest.approx(0.1)
-    assert found["positive swap object"].positive_rate is None
-    assert found["negative swap object"].sensitivity_gap == pytest.approx(-0.1)
 
 
 def test_the_line() -> None:

@@ -19,9 +19,8 @@ from equipoise.core.files import sha256_json
 from equipoise.data.identity import of_answers, of_items
 from equipoise.data.items import Edit, ImageRef, Item, Text, load_items, texts, write_items
 from equipoise.evaluation.comparing.differences import load_run
-from equipoise.evaluation.results import read_result
+from equipoise.evaluation.results import model_card, read_result
 from equipoise.evaluation.run import Result, evaluate, evaluate_loaded, read_benchmarks
-from equipoise.evaluation.run_id import model_card
 
 
 class Mean:
@@ -193,7 +192,7 @@ def test_the_batch_size_counts_where_it_can_be_seen(run: Run, tmp_path: Path) ->
 
 def test_other_code_that_embeds_is_another_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run()
-    monkeypatch.setattr("equipoise.evaluation.run_id.EMBEDDING_CODE", 99)
+    monkeypatch.setattr("equipoise.evaluation.run.EMBEDDING_CODE", 99)
     with pytest.raises(UserError, match="settings embedding code"):
         run()
 
@@ -226,10 +225,8 @@ def test_scores_that_were_changed_after_the_run(run: Run, tmp_path: Path) -> Non
                 read()
 
 
-@pytest.mark.parametrize(("place", "name"), [(("overall",), "overall.original"), (("by", "split", "x"), "by.split.x")])
-def test_a_number_that_was_written_by_hand(
-    place: tuple[str, ...], name: str, tmp_path: Path, items: list[Item]
-) -> None:
+@pytest.mark.parametrize("place", [("overall",), ("by", "split", "x")])
+def test_a_number_that_was_written_by_hand(place: tuple[str, ...], tmp_path: Path, items: list[Item]) -> None:
     tagged = [item.model_copy(update={"tags": {"split": "xy"[index % 2]}}) for index, item in enumerate(items)]
     evaluate(Mean(), tagged, images=tmp_path / "A", out=tmp_path / "run")
     path = tmp_path / "run" / "result.json"
@@ -239,7 +236,7 @@ def test_a_number_that_was_written_by_hand(
         numbers = numbers[part]
     numbers["metrics"]["original"]["value"] = 0.123
     path.write_text(json.dumps(value))
-    with pytest.raises(UserError, match=f"changed after the run: items.jsonl gives other numbers for {name}"):
+    with pytest.raises(UserError, match="its numbers were changed after the run"):
         evaluate(Mean(), tagged, images=tmp_path / "A", out=tmp_path / "run")
 
 

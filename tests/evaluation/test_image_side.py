@@ -15,8 +15,9 @@ from PIL import Image
 from equipoise.benchmarks import by_fields
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts
-from equipoise.evaluation.averages import macro, measure, measure_elsewhere, summarise
+from equipoise.evaluation.averages import Averages, measure, summarise
 from equipoise.evaluation.comparing.differences import Run, difference
+from equipoise.evaluation.foreign.measuring import with_items
 from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import image_outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import groups, image_score
@@ -151,10 +152,11 @@ def test_only_a_paired_item_has_winogrounds_scores() -> None:
 def test_scores_made_elsewhere_are_paired_where_their_items_are() -> None:
     row = two(4, 1, 2, 3).model_copy(update={"paired": False})
     item = colours(positives=(), positive_images=())
-    found = measure_elsewhere([row], winoground, [item])
+    rows = with_items([row], [item], "the scores")
+    found = measure(rows, outcomes_of(rows), winoground)
     assert found.paper["groups"]["group"] == 1 and found.overall["group"] == 1
     with pytest.raises(UserError, match="1 another number of positives, negatives or images than the item: '1'"):
-        measure_elsewhere([row], winoground, [colours(positives=())])
+        with_items([row], [colours(positives=())], "the scores")
 
 
 def test_colas_score_is_the_image_score_alone() -> None:
@@ -199,7 +201,7 @@ def test_numbers_and_intervals_of_groups() -> None:
     assert found.overall["image"] == 0.75 and found.overall.interval("image").low < 0.75
     part = found.by["split"]["b"]
     assert (part.count("image_original"), part["image"], part["image_augmented"]) == (1, 0, None)
-    average = macro(outcomes, ("split",), resamples=50)
+    average = Averages(outcomes, resamples=50).macro(("split",))
     assert average is not None
     assert (average["image"], average["group"], average.count("image")) == (0.5, 0.5, 4)
 
@@ -387,7 +389,7 @@ def test_an_edited_number_of_the_image_side_is_not_believed(photos: Path, tmp_pa
     value = json.loads(path.read_text())
     value["metrics"]["overall"]["metrics"]["group"]["value"] = 0.5
     path.write_text(json.dumps(value))
-    with pytest.raises(UserError, match=r"other numbers for overall.group"):
+    with pytest.raises(UserError, match=r"its numbers were changed after the run"):
         evaluate(model, [colours()], images=photos, out=tmp_path / "run")
 
 

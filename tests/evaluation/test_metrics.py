@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts
-from equipoise.evaluation.averages import leaves, macro, summarise
+from equipoise.evaluation.averages import Averages, leaves, summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, read_scores
 
@@ -122,7 +122,7 @@ def test_intervals_are_wider_when_items_share_images() -> None:
 def test_macro_is_the_plain_mean_of_splits() -> None:
     scores = [row(f"a{i}", 1, [1], [0], tags={"split": "attributes"}) for i in range(9)]
     scores.append(row("r", 0, [0], [1], tags={"split": "relations"}))
-    result = macro(outcomes_of(scores), ["split"], resamples=200)
+    result = Averages(outcomes_of(scores), resamples=200).macro(["split"])
     assert result["original"] == result["augmented"] == 0.5
     assert result.groups == 2 and result.n == 10
     assert summarise(outcomes_of(scores), resamples=20).overall["original"] == 0.9
@@ -140,8 +140,9 @@ def test_macro_nests_and_leaves_small_groups_out() -> None:
 
     scores = [item("1", 1, "color", "vg"), item("2", 0, "color", "vaw"), item("3", 0, "color", "hake")]
     scores += [item(f"s{i}", 1, "size", "vg") for i in range(4)]
-    assert macro(outcomes_of(scores), ["test", "source"], resamples=20)["original"] == pytest.approx((1 / 3 + 1) / 2)
-    kept = macro(outcomes_of(scores), ["test", "source"], least=4, resamples=20)
+    both = Averages(outcomes_of(scores), resamples=20).macro(["test", "source"])
+    assert both["original"] == pytest.approx((1 / 3 + 1) / 2)
+    kept = Averages(outcomes_of(scores), resamples=20).macro(["test", "source"], least=4)
     assert kept["original"] == 1 and kept.left_out == 3 and kept.n == 4
 
 
@@ -217,12 +218,12 @@ def test_a_small_split_that_is_all_right_keeps_its_doubt() -> None:
         for split, n in (("a", 1000), ("b", 3))
         for i in range(n)
     ]
-    found = macro(outcomes_of(rows), ["split"], resamples=50)
+    found = Averages(outcomes_of(rows), resamples=50).macro(["split"])
     assert found is not None
     low, high = found.interval("original")
     assert high == 1 and low == pytest.approx(1 - math.hypot(stats.wilson(0, 1000)[1], stats.wilson(0, 3)[1]) / 2)
     rows[:100] = [row(f"a{i}", 0, [1], [0.5], tags={"split": "a"}) for i in range(100)]  # 90% of the large split
-    found = macro(outcomes_of(rows), ["split"], resamples=200)
+    found = Averages(outcomes_of(rows), resamples=200).macro(["split"])
     assert found is not None and found["original"] == pytest.approx(0.95)
     assert found.interval("original")[0] < 0.95 - stats.wilson(0, 3)[1] / 2 < 0.7
     assert found.interval("original")[1] < 0.97  # three right answers cannot be more than right

@@ -15,7 +15,6 @@ from equipoise.cli import main
 from equipoise.core.errors import UserError
 from equipoise.evaluation import results
 from equipoise.evaluation.averages import summarise
-from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ImageScores, ItemScores
 
@@ -40,13 +39,6 @@ BROKEN = REJECTION.model_copy(update={"wins": lambda outcomes: outcomes.captoin}
 """
 
 
-def test_a_run_of_a_version_with_fewer_metrics_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    another = METRICS["original"].model_copy(update={"name": "another", "short": "Another"})
-    monkeypatch.setattr(results, "ROWS", (*results.ROWS, another))
-    record, _, _ = results.measured_again(Path(__file__).parents[1] / "golden" / "run")
-    assert record.metrics.overall.metrics["original"].value is not None
-
-
 def test_a_metric_cannot_be_edited_by_leaving_its_total_out(tmp_path: Path) -> None:
     shutil.copytree(Path(__file__).parents[1] / "golden" / "run", tmp_path / "run")
     path = tmp_path / "run" / "result.json"
@@ -56,7 +48,7 @@ def test_a_metric_cannot_be_edited_by_leaving_its_total_out(tmp_path: Path) -> N
     split["metrics"]["brittleness"]["value"] = 0.0125
     path.write_text(json.dumps(result))
     with pytest.raises(UserError, match="changed after the run"):
-        results.measured_again(path.parent)
+        results.read_run(path.parent)
 
 
 def test_group_match_asks_for_the_better_assignment() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from equipoise.core import stats
-from equipoise.evaluation.averages import macro, summarise
+from equipoise.evaluation.averages import Averages, summarise
 from equipoise.evaluation.baselines import _Table
 from equipoise.evaluation.comparing.differences import Run, average, difference
 from equipoise.evaluation.comparing.models import compare_models
@@ -21,7 +21,7 @@ from equipoise.evaluation.outcomes import ROWS, outcomes_of
 from equipoise.evaluation.paper_metrics import truth
 from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.evaluation.scores import ImageScores, ItemScores
-from equipoise.evaluation.sets.intervals import means
+from equipoise.evaluation.sets.scoring import means
 
 EIGHT = stats.wilson(0, 8)[1]
 ONE = stats.wilson(0, 1)[1]  # 79.3 points
@@ -54,7 +54,7 @@ def expect(numbers: Numbers) -> None:
 def test_in_the_table_and_in_an_average() -> None:
     outcomes = outcomes_of(rows())
     expect(summarise(outcomes).overall)
-    found = macro(outcomes, ("split",))
+    found = Averages(outcomes).macro(("split",))
     assert found is not None
     expect(found)
 

@@ -13,7 +13,7 @@ from PIL import Image
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.record import FullArguments, ItemCounts, Metrics, RunRecord
+from equipoise.evaluation.record import ItemCounts, Metrics, RunRecord
 from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ImageScores, ItemScores
 
@@ -74,12 +74,12 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Callable
         outcomes = outcomes_of(rows)
         summary = summarise(outcomes, resamples=50)
         golden = make_record("made", items_sha256="0" * 64)
-        full = FullArguments(images=str(photos), out=None, cache=None, batch_size=1, workers=1)
+        full = {"images": str(photos)}
         record = golden.model_copy(
             update={
                 "metrics": Metrics(overall=summary.overall, by=summary.by, macro=None, paper={}),
                 "n": ItemCounts(items=len(rows), scored=len(rows), skipped=0),
-                "arguments": golden.arguments.model_copy(update={"in_full": full}),
+                "arguments": full,
                 "model": golden.model.model_copy(update={"spec": f"py:{name}"}),
             }
         )

@@ -27,8 +27,7 @@ from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval, Number, RunRecord
-from equipoise.evaluation.results import read_result, write_run
-from equipoise.evaluation.run_id import benchmark_id
+from equipoise.evaluation.results import benchmark_id, read_result, write_run
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report import exports
 from equipoise.report.exports import (

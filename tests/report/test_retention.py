@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, paint
 
+from equipoise.evaluation.results import model_card
 from equipoise.evaluation.run import evaluate_set
-from equipoise.evaluation.run_id import model_card
 from equipoise.evaluation.sets.open import open_set
 from equipoise.report.chapters import read_chapters
 from equipoise.report.page import report_page, write_page

@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from equipoise.evaluation.comparing.flips import FlippedItem, Flips
-from equipoise.evaluation.comparing.folders import Compared
+from equipoise.evaluation.comparing.folders import Compared, FlippedItem, Flips
 from equipoise.evaluation.record import (
     Change,
     Check,
@@ -72,8 +71,8 @@ def record(make_record: Callable[..., RunRecord]) -> RunRecord:
     return make_record("replace", metrics=metrics, n=n)
 
 
-def change(difference: float, low: float, high: float, clear: bool) -> Change:
-    return Change(difference=difference, interval=Interval(low, high), clear=clear, by_run=[difference])
+def change(difference: float, low: float, high: float) -> Change:
+    return Change(difference=difference, interval=Interval(low, high))
 
 
 def compared(benchmark: str = "x", after: str = "b", **changes: Change) -> Comparison:
@@ -123,7 +122,7 @@ def test_the_drop_has_one_sign_everywhere() -> None:
         assert "(14.8)" in render([line], form) and "-14.8" not in render([line], form)
     assert json.loads(render([line], "json"))[0]["metrics"]["drop"]["value"] == 0.148
     assert next(iter(csv.DictReader(io.StringIO(render([line], "csv")))))["drop"] == "0.148"
-    text = render_differences([compared(drop=change(0.02, 0.01, 0.03, True))])
+    text = render_differences([compared(drop=change(0.02, 0.01, 0.03))])
     assert "+2.0" in text and "drop: Orig. minus Aug., so + is a larger drop" in " ".join(text.split())
 
 
@@ -144,15 +143,15 @@ def test_csv_and_json_hold_the_numbers(record: RunRecord) -> None:
 
 
 def test_differences_mark_what_is_not_clear() -> None:
-    found = compared(original=change(0.05, 0.01, 0.09, True), brittleness=change(0.01, -0.01, 0.03, False))
+    found = compared(original=change(0.05, 0.01, 0.09), brittleness=change(0.01, -0.01, 0.03))
     text = render_differences([found])
     assert "+5.0 [+1.0, +9.0] " in text and "+1.0 [-1.0, +3.0]~" in text
 
 
 def test_a_significant_difference_is_marked_and_the_rule_said() -> None:
     """Interval and corrected p must both say so; an interval alone, or p alone, is no finding."""
-    both = change(0.05, 0.01, 0.09, True).model_copy(update={"adjusted": 0.03})
-    alone = change(0.06, 0.01, 0.09, True).model_copy(update={"adjusted": 0.06})
+    both = change(0.05, 0.01, 0.09).model_copy(update={"adjusted": 0.03})
+    alone = change(0.06, 0.01, 0.09).model_copy(update={"adjusted": 0.06})
     text = render_compared(Compared([compared(original=both, augmented=alone)], [Flips(0, 0, 0, [], [])]), "holm")
     assert "+5.0 [+1.0, +9.0]*" in text and "+6.0 [+1.0, +9.0]*" not in text and "0.0300*" in text
     assert "* significant: the interval leaves zero out and the corrected p is below 0.05" in " ".join(text.split())
@@ -170,7 +169,7 @@ def test_flips_have_their_image_both_margins_and_how_many_there_are() -> None:
 
 
 def test_the_n_with_a_positive_of_a_comparison() -> None:
-    moved = {name: change(0.05, 0.01, 0.09, True) for name in ("original", "augmented")}
+    moved = {name: change(0.05, 0.01, 0.09) for name in ("original", "augmented")}
     one = compared(**moved).model_copy(update={"n_positives": 7})
     text = render_differences([one])
     assert "n pos." in text and "are over those" in " ".join(text.split())
@@ -178,7 +177,7 @@ def test_the_n_with_a_positive_of_a_comparison() -> None:
 
 
 def test_of_fewer_than_six_images_nothing_can_be_found() -> None:
-    few = change(0.05, 0.01, 0.09, True).model_copy(update={"detectable": 6 / 5})
+    few = change(0.05, 0.01, 0.09).model_copy(update={"detectable": 6 / 5})
     text = render_compared(Compared([compared(original=few)], [Flips(0, 0, 0, [], [])]), "holm")
     assert "120.00" not in text and "none" in text
 
@@ -195,7 +194,7 @@ def test_labels_are_no_markup(label: str) -> None:
 def test_no_drop_has_no_minus(drop: float) -> None:
     row = Line("x", NUMBERS.model_copy(update={"metrics": MEASURED | measured(drop=drop)}))
     assert "(0.0)" in render([row], "md")
-    none = compared(original=change(-drop, -drop, drop, False))
+    none = compared(original=change(-drop, -abs(drop), abs(drop)))
     assert "+0.0 [+0.0, +0.0]~" in render_differences([none])
 
 
@@ -234,7 +233,7 @@ WIDE = "61.6 [60.0, 63.0]"
 
 @pytest.mark.parametrize("columns", [80, 60, 40])
 def test_tables_fit_the_screen_and_lose_nothing(columns: int, screen: Callable[[int | None], None]) -> None:
-    moved = {name: change(0.051, 0.012, 0.093, True) for name in ("original", "augmented", "brittleness", "drop")}
+    moved = {name: change(0.051, 0.012, 0.093) for name in ("original", "augmented", "brittleness", "drop")}
     found = compared("a-benchmark", "runs/there", **moved)
     long = "  a split with words of a name"
     made = {
@@ -259,7 +258,7 @@ def test_at_80_columns_the_table_of_eval_keeps_its_form(screen: Callable[[int | 
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
     assert lines[0][:4] == ["replace", "1,234", "61.6", "46.8 (14.8)"], lines
     assert lines[1][:4] == ["", "", "[60.0, 63.0]", "[45.0, 48.0]"], lines
-    moved = {name: change(0.05, 0.01, 0.09, True) for name in ("original", "augmented", "brittleness", "drop")}
+    moved = {name: change(0.05, 0.01, 0.09) for name in ("original", "augmented", "brittleness", "drop")}
     both = render_compared(Compared([compared(**moved)], [Flips(0, 0, 0, [], [])]), "holm")
     assert "│   Original accuracy  │" in both and "┃   smallest ┃" in both  # heads are folded, it stays a table
     assert "\nOrig.        +5.0 [+1.0, +9.0]\n" in both  # and where that is not enough, a list

@@ -78,9 +78,9 @@ def test_what_a_model_has_seen_stands_in_table_1(tables: Any) -> None:
 
 def test_a_tie_is_marked_and_never_a_win(tables: Any) -> None:
     show = tables("lib.show")
-    change = Change(difference=0.01, interval=Interval(-0.01, 0.03), clear=False, by_run=[0.01])
+    change = Change(difference=0.01, interval=Interval(-0.01, 0.03))
     assert show.change(change) == "+1.0 [-1.0, +3.0] ~"
-    assert show.change(change.model_copy(update={"clear": True})) == "+1.0 [-1.0, +3.0]"
+    assert show.change(change.model_copy(update={"interval": Interval(0.005, 0.03)})) == "+1.0 [+0.5, +3.0]"
 
 
 def test_a_section_names_its_command_and_the_defects(tables: Any) -> None:
@@ -94,9 +94,10 @@ def test_a_section_names_its_command_and_the_defects(tables: Any) -> None:
 
 def test_a_claim_has_a_direction_and_a_confirmation_is_never_a_refutation(tables: Any) -> None:
     findings = tables("lib.findings")
-    up = Change(difference=0.15, interval=Interval(0.1, 0.2), clear=True, by_run=[0.15])
+    up = Change(difference=0.15, interval=Interval(0.1, 0.2))
     assert (findings.verdict(+1, up), findings.verdict(-1, up)) == ("holds", "**fails**")
-    assert findings.verdict(+1, up.model_copy(update={"clear": False})) == findings.verdict(+1, None) == "not clear"
+    unclear = up.model_copy(update={"interval": Interval(-0.1, 0.4)})
+    assert findings.verdict(+1, unclear) == findings.verdict(+1, None) == "not clear"
     study = SimpleNamespace(form=form_of(), difference=lambda *_: SimpleNamespace(__getitem__=None))
     study.difference = lambda *_: {"original": up, "augmented": up, "brittleness": up}
     text = "\n".join(findings.findings(study))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise.study.agreement import Unit, krippendorff_alpha
+from equipoise.study.score import Unit, krippendorff_alpha
 
 _ = None
 # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", section C to E: four observers, twelve units.

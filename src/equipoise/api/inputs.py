@@ -34,8 +34,6 @@ class Frame(Protocol):
     def to_csv(self, path: Any, *, index: bool) -> Any: ...
 
 
-# ---------------------------------------------------------------------------- errors
-
 _COMMAND = re.compile(r"(equipoise [a-z]+ [^`\n]*)")
 _OPTION = re.compile(r"--([a-z][a-z-]*)(?:[ =](?:DIR|FOLDER|FILE|NAME|F|M|B)\b)?")
 _ARGUMENTS = {"bench": "items", "set": "the recipe's options"}
@@ -62,9 +60,6 @@ def for_python(function: Callable[P, T]) -> Callable[P, T]:
             raise UserError(in_arguments(str(error))) from None
 
     return called
-
-
-# ---------------------------------------------------------------------------- captions
 
 
 def is_frame(value: object) -> bool:
@@ -160,9 +155,6 @@ def _folder_of(names: Sequence[str]) -> str | None:
     return os.path.commonpath([os.path.dirname(name) for name in names])  # noqa: PTH120
 
 
-# ---------------------------------------------------------------------------- pictures
-
-
 class PictureImages:
     """Pictures of a dict, of a function of the name, or of a column by row number, as encoded images."""
 
@@ -218,8 +210,6 @@ def as_source(value: Any, items: Any) -> ImageSource:
         raise UserError("images: expected the folder or the pictures that the items name")
     return open_source(found)
 
-
-# ---------------------------------------------------------------------------- models
 
 AnyModel: TypeAlias = "str | Model | tuple[Any, Any] | tuple[Any, Any, Any]"
 

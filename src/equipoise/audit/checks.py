@@ -1,15 +1,16 @@
-"""Every check of the texts: what it is called, how it is fixed, and its findings counted."""
+"""Every check of the texts, and its findings counted; data/checks.toml says what each is and how it is fixed."""
 
 from __future__ import annotations
 
 import functools
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from equipoise.audit import edits
-from equipoise.audit.changes import Change, change, words
-from equipoise.audit.changes import edits as edits_of
+from equipoise.audit.edits import Change, change, edits_of, words
 from equipoise.audit.record import Check, Example
 from equipoise.benchmarks import check
 from equipoise.benchmarks.ceilings import as_read, has_words_of
@@ -19,6 +20,7 @@ from equipoise.perturb.english.articles import fix_articles
 from equipoise.perturb.sources.captions import OtherCaptions
 
 SHOWN = 5
+_TEXTS = tomllib.loads((Path(__file__).parent / "data" / "checks.toml").read_text(encoding="utf-8"))
 
 
 class Found(NamedTuple):
@@ -30,9 +32,7 @@ class Found(NamedTuple):
 class _Kind(NamedTuple):
     """A check: by `find` over all items, or by `judge` of each text next to its caption."""
 
-    name: str
-    what: str
-    fix: str
+    name: str  # in data/checks.toml, which says what it is
     find: Callable[[Sequence[Item]], Iterable[Found]] | None = None
     judge: Callable[[Item, Text, Change], str | None] | None = None
     only: str = ""  # judges the positives or the negatives alone
@@ -68,14 +68,14 @@ def _counted(kind: _Kind, found: list[Found], of: int, splits: dict[str, str]) -
     by_split = Counter(splits[name] for name in whole)
     return Check(
         name=kind.name,
-        what=kind.what,
+        what=_TEXTS[kind.name]["what"],
         count=len(whole),
         of=of,
         share=len(whole) / of if of else None,
         by_split=dict(sorted(by_split.items())),
         by_kind=dict(sorted(Counter(one.kind for one in found if one.kind).items())),
         examples=[Example(id=one.id, said=one.said) for one in _first(found)],
-        fix=kind.fix,
+        fix=_TEXTS[kind.name]["fix"],
     )
 
 
@@ -150,70 +150,15 @@ def _near_synonym(item: Item, text: Text, found: Change) -> str | None:
 
 
 _KINDS = (
-    _Kind(
-        "duplicates",
-        "the same image and texts as an earlier item",
-        "keep the first of each: a doubled item is one vote counted twice",
-        lambda items: _of_check(check.duplicates(items)),
-    ),
-    _Kind(
-        "forced_ties",
-        "a right text that CLIP's tokenizer reads as a negative: no such model can win it",
-        "drop them, or write another negative; compare texts in lower case when negatives are made",
-        lambda items: _of_check(check.forced_ties(items)),
-    ),
-    _Kind(
-        "contradictions",
-        "a text that one item calls right and another wrong, of the same image (pairs)",
-        "look at the image and drop the item that lies",
-        lambda items: _of_check(check.contradictions(items)),
-    ),
-    _Kind(
-        "same_words",
-        "a caption with the words of a negative in another order (forced ties apart)",
-        "no defect where word order is the subject; say that a model without word order is lost there",
-        _same_words,
-    ),
-    _Kind(
-        "articles",
-        "a or an made wrong by the edit",
-        "set the article by the sound of the next word (equipoise.perturb.english.articles.fix_articles)",
-        judge=_article,
-    ),
-    _Kind(
-        "grammar",
-        "a doubled word, a broken phrase or an article before a plural, made by the edit",
-        "write the edit again, with its neighbours; read the result",
-        judge=_grammar,
-    ),
-    _Kind(
-        "spaces",
-        "irregular spaces: harmless to a tokenizer, a giveaway to others",
-        "join the words of every text with single spaces",
-        _spaces,
-    ),
-    _Kind(
-        "sub_word",
-        "the changed piece is not a whole word (red in covered)",
-        "match whole words when replacing (regular expression \\bword\\b)",
-    ),
-    _Kind(
-        "other_word",
-        "an edit of another word than its record says, or (if the negative has no record) than the negative changes",
-        "edit the word that the negative edits, and no other",
-        _other_word,
-    ),
-    _Kind(
-        "compounds",
-        "part of a compound preposition replaced (within front of)",
-        "treat compounds as one word: replace the whole or nothing",
-        judge=lambda item, text, found: edits.broken_compound(found),
-    ),
-    _Kind(
-        "near_synonyms",
-        "a negative that may be true: its new word is a synonym of the old one, or a kind of it",
-        "draw negatives among words that exclude each other; have a person read those listed here",
-        judge=_near_synonym,
-        only="negatives",
-    ),
+    _Kind("duplicates", lambda items: _of_check(check.duplicates(items))),
+    _Kind("forced_ties", lambda items: _of_check(check.forced_ties(items))),
+    _Kind("contradictions", lambda items: _of_check(check.contradictions(items))),
+    _Kind("same_words", _same_words),
+    _Kind("articles", judge=_article),
+    _Kind("grammar", judge=_grammar),
+    _Kind("spaces", _spaces),
+    _Kind("sub_word"),
+    _Kind("other_word", _other_word),
+    _Kind("compounds", judge=lambda item, text, found: edits.broken_compound(found)),
+    _Kind("near_synonyms", judge=_near_synonym, only="negatives"),
 )

@@ -1,4 +1,5 @@
-"""Edits that went wrong: inside a word, at another word, through a compound preposition, to a near-synonym.
+"""What an edit changed, and edits that went wrong: inside a word, at another word, through a compound preposition, to
+a near-synonym.
 
 Each check takes a caption and a text (and the edit, where the item has one) and says what is wrong, or None. They read
 texts only, and a benchmark without recorded edits is judged by the difference of its texts.
@@ -8,12 +9,13 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
+from typing import Literal, NamedTuple
 
-from equipoise.audit.changes import ARTICLES, Change, change, common, words
 from equipoise.benchmarks.replace.words import NEAR
-from equipoise.data.items import Edit, Item, Target
+from equipoise.data.items import Edit, Item, Target, Text
 from equipoise.perturb.checks.meaning import not_true_already
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
@@ -22,9 +24,62 @@ from equipoise.perturb.english.vocabulary import compounds, counts
 from equipoise.perturb.english.wordnet import WORDNET
 from equipoise.perturb.recipe import Candidate
 
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+ARTICLES = frozenset(("a", "an", "the"))
+Kind = Literal["positives", "negatives"]
 _FEW = 3  # words that an edit of one place changes
 
 _ENDINGS = ("ing", "ers", "er", "est", "ed", "es", "ly", "s")
+
+
+def words(text: str) -> list[str]:
+    """The words in lower case, split at hyphens: an edit of one part counts as an edit of a word."""
+    return _WORD.findall(text.lower())
+
+
+class Change(NamedTuple):
+    """One stretch of words gave way to another; both may be empty."""
+
+    caption: list[str]
+    text: list[str]
+    at: int
+    lost: list[str]
+    gained: list[str]
+
+    @property
+    def end(self) -> int:
+        return self.at + len(self.lost)
+
+
+def change(caption: str, text: str) -> Change:
+    """Everything between the words that both begin with and the words that both end with."""
+    before, after = words(caption), words(text)
+    start = common(before, after)
+    end = common(before[start:][::-1], after[start:][::-1])
+    return Change(before, after, start, before[start : len(before) - end], after[start : len(after) - end])
+
+
+def common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words, or letters, at the start are the same."""
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+def substitution(caption: str, text: str) -> tuple[str, str]:
+    """(from, to), without articles, which follow from the words: what the edit alone says."""
+    found = change(caption, text)
+    lost, gained = ([word for word in part if word not in ARTICLES] for part in (found.lost, found.gained))
+    return (" ".join(lost), " ".join(gained)) if lost or gained else (" ".join(found.lost), " ".join(found.gained))
+
+
+def edits_of(item: Item) -> Iterator[tuple[Kind, Text]]:
+    """Every hard positive and hard negative."""
+    yield from (("positives", text) for text in item.positives)
+    yield from (("negatives", text) for text in item.negatives)
 
 
 def sub_word(found: Change, edit: Edit | None, vocabulary: Set[str]) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.audit.changes import substitution
+from equipoise.audit.edits import substitution
 from equipoise.audit.record import Detector, Example, Share, Shortcut
 from equipoise.core import stats
 from equipoise.data.items import Item

@@ -8,8 +8,9 @@ the row). Empty cells are skipped. Every other column becomes a tag, `split` amo
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -23,6 +24,7 @@ from equipoise.core.files import read_json, write_json
 from equipoise.data.items import ImageRef, Item, load_items, texts
 from equipoise.data.readers.records import explain, kind_of, table
 
+_Row = TypeVar("_Row")
 _TABLES = {".csv", ".tsv"}
 SUFFIXES = {".jsonl", ".parquet", *_TABLES}
 _SEVERAL = ("negative", "positive")
@@ -31,7 +33,7 @@ _IMAGE_NAMES = {"img", "image_path", "image_name", "filename", "file_name", "fil
 
 def load(path: Path, splits: Sequence[str]) -> Sequence[Item]:
     """The items of `path`, of the named splits where some are named."""
-    items: Sequence[Item] = _from_table(path) if kind_of(path) in _TABLES else load_items(path)
+    items: Sequence[Item] = read_table(path, _item) if kind_of(path) in _TABLES else load_items(path)
     if splits:
         check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
         items = [item for item in items if item.tags.get("split", "all") in splits]
@@ -53,7 +55,9 @@ def require_images(path: Path, items: Sequence[Item]) -> None:
     raise UserError(f"{path}, line 1: no column image (paths below --images); found {', '.join(header)}.{meant}{call}")
 
 
-def _from_table(path: Path) -> list[Item]:
+def read_table(path: Path, build: Callable[[dict[str, Any]], _Row]) -> list[_Row]:
+    """What `build` makes of the fields of each row: id, image, caption, positives, negatives, tags. All problems of the
+    file at once."""
     header, rows = table(path, several=_SEVERAL)
     if "caption" not in header or not any(name.startswith("negative") for name in header):
         raise UserError(
@@ -61,39 +65,31 @@ def _from_table(path: Path) -> list[Item]:
             f"negative (also negative_2, positive, split, ...), found {', '.join(header)}. To write "
             f"hard negatives and positives for its captions: equipoise perturb {shlex.quote(str(path))}"
         )
-    items: list[Item] = []
+    found: list[_Row] = []
     lines: dict[str, int] = {}
     problems = Problems(str(path))
     for number, (line, row) in enumerate(rows, 1):
+        filled = [(name, value) for name, value in zip(header, row, strict=True) if value.strip()]
+        fields: dict[str, Any] = {"id": str(number)} | {k: v for k, v in filled if k in ("id", "image", "caption")}
+        for kind in _SEVERAL:
+            fields[f"{kind}s"] = [value for name, value in filled if name.startswith(kind)]
+        fields["tags"] = {k: v for k, v in filled if k not in fields and not k.startswith(_SEVERAL)}
+        first = lines.setdefault(fields["id"], line)
+        if first != line:
+            problems.add(f"line {line}", f"id: {fields['id']!r} is already used in line {first}; ids must be unique")
         try:
-            item = _item(number, list(zip(header, row, strict=True)))
+            found.append(build(fields))
         except ValidationError as error:
             explain(error, f"line {line}", problems)
-            continue
-        if item.id in lines:
-            problems.add(
-                f"line {line}", f"id: {item.id!r} is already used in line {lines[item.id]}; ids must be unique"
-            )
-        lines.setdefault(item.id, line)
-        items.append(item)
     problems.raise_if_any()
-    return items
+    return found
 
 
-def _item(number: int, cells: list[tuple[str, str]]) -> Item:
-    filled = [(name, value) for name, value in cells if value.strip()]
-    one = dict(filled)
-    named = {"id", "image", "caption"}
-    fields = {
-        "id": one.get("id", str(number)),
-        "image": ImageRef(path=one["image"]) if "image" in one else None,
-        "caption": one.get("caption", ""),
-        "positives": texts(*(value for name, value in filled if name.startswith("positive"))),
-        "negatives": texts(*(value for name, value in filled if name.startswith("negative"))),
-        "tags": {"split": "all"}
-        | {name: value for name, value in filled if name not in named and not name.startswith(_SEVERAL)},
-    }
-    return Item.model_validate(fields)
+def _item(fields: dict[str, Any]) -> Item:
+    image = ImageRef(path=fields["image"]) if "image" in fields else None
+    made = {kind: texts(*fields[kind]) for kind in ("positives", "negatives")}
+    tags = {"split": "all"} | fields["tags"]
+    return Item.model_validate(fields | made | {"image": image, "caption": fields.get("caption", ""), "tags": tags})
 
 
 def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:

@@ -18,9 +18,16 @@ from equipoise import __version__
 from equipoise.cli.audit import audit
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.compare import compare
-from equipoise.cli.metrics import AverageOption, FormatOption, MetricOption, Seed, metrics
+from equipoise.cli.metrics import metrics
 from equipoise.cli.options import (
     App,
+    AverageOption,
+    FormatOption,
+    Images,
+    Limit,
+    MetricOption,
+    Seed,
+    Splits,
     StoppedVerb,
     Verbs,
     form_name,
@@ -107,59 +114,43 @@ def _fail(message: str, code: int) -> None:
 
 
 @app.callback(invoke_without_command=True)
-def root(version: Annotated[bool, typer.Option("--version", help="print the version")] = False) -> None:
+def root(version: bool = typer.Option(False, "--version", help="print the version")) -> None:
     if version:
         typer.echo(f"equipoise {__version__}")
         raise typer.Exit
 
 
-# ---------------------------------------------------------------------------- eval
-
-
 @app.command("eval")
 def evaluate(
     model: ModelSpec,
-    bench: Annotated[
-        str,
-        typer.Option(
-            help="benchmarks, items files or py:module:name, separated by commas; also coco-retrieval, "
-            "NAME-zeroshot, zeroshot:DIR, retrieval:FILE, ratings:FILE",
-            autocompletion=offer_benchmarks,
-        ),
-    ],
-    source: Annotated[Path | None, typer.Option(help="folder of the benchmark's annotation files")] = None,
-    data: Annotated[Path | None, typer.Option("--images", help="a folder, tar or Parquet shards")] = None,
-    splits: Annotated[str, typer.Option(help="only these splits, separated by commas")] = "",
-    out: Annotated[Path | None, typer.Option(help="folder for the run: OUT/BENCHMARK/result.json")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="only the first N items")] = None,
-    allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="skip items with missing or corrupt images")
-    ] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps")] = "auto",
-    dtype: Annotated[str, typer.Option(help="float32, tf32, bfloat16, float16")] = "float32",
-    batch_size: Annotated[
-        int | None, typer.Option(min=1, help="default: 16, on a GPU 256; smaller for pair scorers")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="processes that decode images; default: one per core")
-    ] = None,
-    cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="do not read or write the embedding cache")] = False,
+    bench: str = typer.Option(
+        ...,
+        help="benchmarks, items files or py:module:name, separated by commas; also coco-retrieval, "
+        "NAME-zeroshot, zeroshot:DIR, retrieval:FILE, ratings:FILE",
+        autocompletion=offer_benchmarks,
+    ),
+    source: Path | None = typer.Option(None, help="folder of the benchmark's annotation files"),
+    data: Images = None,
+    splits: Splits = "",
+    out: Path | None = typer.Option(None, help="folder for the run: OUT/BENCHMARK/result.json"),
+    limit: Limit = None,
+    allow_missing: bool = typer.Option(False, "--allow-missing", help="skip items with missing or corrupt images"),
+    device: str = typer.Option("auto", help="auto, cpu, cuda, mps"),
+    dtype: str = typer.Option("float32", help="float32, tf32, bfloat16, float16"),
+    batch_size: int | None = typer.Option(None, min=1, help="default: 16, on a GPU 256; smaller for pair scorers"),
+    workers: int | None = typer.Option(None, min=1, help="processes that decode images; default: one per core"),
+    cache: Path | None = typer.Option(None, help="folder of the embedding cache"),
+    no_cache: bool = typer.Option(False, "--no-cache", help="do not read or write the embedding cache"),
     average: AverageOption = None,
-    blind: Annotated[
-        str, typer.Option(help="folders of finished runs of blind models on the same items, separated by commas")
-    ] = "",
     metric: MetricOption = None,
-    templates: Annotated[
-        Path | None, typer.Option(help='for zero-shot classification: one per line, "a photo of a {}."')
-    ] = None,
-    skip_preflight: Annotated[
-        bool, typer.Option("--skip-preflight", help="do not check the model first; tables will say so")
-    ] = False,
+    templates: Path | None = typer.Option(None, help='for zero-shot classification: one per line, "a photo of a {}."'),
+    skip_preflight: bool = typer.Option(
+        False, "--skip-preflight", help="do not check the model first; tables will say so"
+    ),
     seed: Seed = 0,
     form: FormatOption = "text",
-    verbose: Annotated[bool, typer.Option("--verbose", help="print all statistics; --json always has them")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON, for programs")] = False,
+    verbose: bool = typer.Option(False, "--verbose", help="print all statistics; --json always has them"),
+    as_json: bool = typer.Option(False, "--json", help="JSON, for programs"),
 ) -> None:
     """Score and measure a model. Run the same command again to resume a stopped run.
 
@@ -175,11 +166,10 @@ def evaluate(
         raise UserError("--cache and --no-cache exclude each other; give one of them")
     from equipoise.cli.machine import preflight_of
     from equipoise.core.provenance import default_cache
-    from equipoise.evaluation.embedding.cache import EmbeddingCache
-    from equipoise.evaluation.embedding.processes import joined
+    from equipoise.evaluation.embedding.cache import EmbeddingCache, joined
     from equipoise.evaluation.metrics import load_metrics
+    from equipoise.evaluation.results import benchmark_id, refuse_early
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
-    from equipoise.evaluation.run_id import benchmark_id, refuse_early
     from equipoise.evaluation.scoring import check_photos
     from equipoise.models import OF_PHOTOS, kind_named, load_model
     from equipoise.models.base import device_named
@@ -217,7 +207,6 @@ def evaluate(
             cache=None if store is None else EmbeddingCache(store),
             preflight=checks,
             seed=seed,
-            blind=[Path(folder) for folder in split_names(blind)],
             metrics=own,
             arguments=passed,
             ranks=ranks,
@@ -246,16 +235,16 @@ def evaluate(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="folder for the demo's files")] = Path("demo-out"),
-    seeds: Annotated[int, typer.Option(min=1, help="finetuning runs of each kind")] = 1,
-    captions: Annotated[Path | None, typer.Option(help="your captions, with the path of each photo")] = None,
-    images: Annotated[str, typer.Option(help="with --captions: folder, tar or Parquet shards of the photos")] = "",
-    model: Annotated[str, typer.Option(help="with --captions: a CLIP or SigLIP, as `train` takes it")] = "",
-    options: Annotated[
-        list[str] | None, typer.Option("--set", help="with --captions: a training setting, e.g. --set lr=5e-5")
-    ] = None,
-    device: Annotated[str, typer.Option(help="with --captions: auto, cpu, cuda or mps")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="the table as JSON")] = False,
+    out: Path = typer.Option(Path("demo-out"), help="folder for the demo's files"),
+    seeds: int = typer.Option(1, min=1, help="finetuning runs of each kind"),
+    captions: Path | None = typer.Option(None, help="your captions, with the path of each photo"),
+    images: str = typer.Option("", help="with --captions: folder, tar or Parquet shards of the photos"),
+    model: str = typer.Option("", help="with --captions: a CLIP or SigLIP, as `train` takes it"),
+    options: list[str] | None = typer.Option(
+        None, "--set", help="with --captions: a training setting, e.g. --set lr=5e-5"
+    ),
+    device: str = typer.Option("auto", help="with --captions: auto, cpu, cuda or mps"),
+    as_json: bool = typer.Option(False, "--json", help="the table as JSON"),
 ) -> None:
     """What hard-negative finetuning does, in minutes. Evaluate, finetune, compare, report; no GPU, no download. On
     drawn pictures, or with --captions, --images and --model on your own."""
@@ -293,10 +282,8 @@ def demo(
 
 @app.command()
 def doctor(
-    model: Annotated[
-        str | None, typer.Argument(help="a model spec, as for `eval`; default: check this machine")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="a list of objects")] = False,
+    model: str | None = typer.Argument(None, help="a model spec, as for `eval`; default: check this machine"),
+    as_json: bool = typer.Option(False, "--json", help="a list of objects"),
 ) -> None:
     """Check this machine, or whether MODEL is loaded correctly. Prints what is wrong and its fix (exit code 1)."""
     from equipoise.cli.machine import OPTIONAL, broken, check_model

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from equipoise.cli.options import App, offer_benchmarks, split_names
+from equipoise.cli.options import App, Bench, Images, Limit, Source, Splits, split_names
 from equipoise.core.errors import UserError, printable
 from equipoise.core.progress import progress
 from equipoise.report import fold, text_table
@@ -19,18 +19,9 @@ if TYPE_CHECKING:
 
 app = App(no_args_is_help=True, help="Benchmarks: list, show, build, check, fetch.")
 
-Name = Annotated[
-    str,
-    typer.Argument(
-        help="a benchmark of `bench list`, an items file, or py:module:name", autocompletion=offer_benchmarks
-    ),
-]
-Source = Annotated[Path | None, typer.Option(help="folder of the annotation files")]
-Splits = Annotated[str, typer.Option(help="only these splits, separated by commas")]
-
 
 @app.command("list")
-def list_benchmarks(as_json: Annotated[bool, typer.Option("--json", help="all facts as JSON")] = False) -> None:
+def list_benchmarks(as_json: bool = typer.Option(False, "--json", help="all facts as JSON")) -> None:
     """All benchmarks, with size and chance."""
     from equipoise.benchmarks import registry
     from equipoise.benchmarks.facts import facts
@@ -53,9 +44,9 @@ def list_benchmarks(as_json: Annotated[bool, typer.Option("--json", help="all fa
 
 @app.command()
 def show(
-    name: Name,
-    source: Annotated[Path | None, typer.Option(help="folder of the annotation files, to show ceilings")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print the facts as JSON")] = False,
+    name: Bench,
+    source: Path | None = typer.Option(None, help="folder of the annotation files, to show ceilings"),
+    as_json: bool = typer.Option(False, "--json", help="print the facts as JSON"),
 ) -> None:
     """All about one benchmark. Splits, chance, ties, averages, licence, citation, and how to get it.
 
@@ -74,13 +65,13 @@ def show(
 
 @app.command()
 def build(
-    name: Name,
-    out: Annotated[Path, typer.Option(help="FILE.jsonl or FILE.parquet; a folder for world and --layout published")],
+    name: Bench,
+    out: Path = typer.Option(..., help="FILE.jsonl or FILE.parquet; a folder for world and --layout published"),
     source: Source = None,
     splits: Splits = "",
-    limit: Annotated[int | None, typer.Option(min=1, help="only the first N items")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="for world: another seed draws other scenes")] = 0,
-    layout: Annotated[str, typer.Option(help="items, or published (REPLACE's own four files)")] = "items",
+    limit: Limit = None,
+    seed: int = typer.Option(0, min=0, help="for world: another seed draws other scenes"),
+    layout: str = typer.Option("items", help="items, or published (REPLACE's own four files)"),
 ) -> None:
     """Turn a benchmark's annotation files into Items.
 
@@ -144,11 +135,11 @@ def written(out: Path, items: Sequence[Item], name: str) -> str:
 
 @app.command()
 def check(
-    name: Name,
+    name: Bench,
     source: Source = None,
-    data: Annotated[Path | None, typer.Option("--images", help="a folder, tar or Parquet shards")] = None,
+    data: Images = None,
     splits: Splits = "",
-    as_json: Annotated[bool, typer.Option("--json", help="the findings as JSON")] = False,
+    as_json: bool = typer.Option(False, "--json", help="the findings as JSON"),
 ) -> None:
     """Check files and images before a long run. Counts, missing and corrupt images, duplicates, forced ties."""
     from dataclasses import asdict
@@ -172,10 +163,10 @@ def check(
 
 @app.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="a benchmark of `bench list`, or py:module:name")],
-    out: Annotated[Path, typer.Option(help="folder for the files")],
-    no_images: Annotated[bool, typer.Option("--no-images", help="annotation files only, no photos")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only list what would be downloaded")] = False,
+    name: str = typer.Argument(..., help="a benchmark of `bench list`, or py:module:name"),
+    out: Path = typer.Option(..., help="folder for the files"),
+    no_images: bool = typer.Option(False, "--no-images", help="annotation files only, no photos"),
+    dry_run: bool = typer.Option(False, "--dry-run", help="only list what would be downloaded"),
 ) -> None:
     """Download a benchmark's files. Without an official address it prints the steps."""
     from equipoise.benchmarks import registry

@@ -3,51 +3,44 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from equipoise.cli.options import AverageOption, Seed
 from equipoise.core.errors import UserError
 
 if TYPE_CHECKING:
-    from equipoise.evaluation.comparing.flips import Flips
+    from equipoise.evaluation.comparing.folders import Flips
 
 
 def compare(
-    runs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN...",
-            help="run folders, or folders of runs; the first is compared with each. Seeds of one configuration are "
-            "joined by commas: base ours_s0,ours_s1,ours_s2",
-        ),
-    ],
-    average: Annotated[
-        str | None, typer.Option("--average", help="averaging rule of the headline (see `bench show`); --json has all")
-    ] = None,
-    correct: Annotated[
-        str, typer.Option(help="p-values of many tests: holm (no false finding) or fdr (few of the findings false)")
-    ] = "holm",
-    fail_if_worse: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METRIC:POINTS",
-            help="exit 1 if the whole 95% interval of a run's loss against the first lies above POINTS percentage "
-            "points. METRIC: original, augmented (lower is worse), "
-            "brittleness, drop (higher is worse). May be given several times",
-        ),
-    ] = None,
-    fail_unless_shown: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METRIC:POINTS",
-            help="exit 1 unless the whole 95% interval of the loss lies below POINTS percentage points. With too few "
-            "images even an unchanged model fails. May be given several times",
-        ),
-    ] = None,
-    flips: Annotated[int, typer.Option(min=0, help="number of flipped items and tags to show")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="seed of the bootstrap")] = 0,
-    as_json: Annotated[bool, typer.Option("--json")] = False,
+    runs: list[str] = typer.Argument(
+        ...,
+        metavar="RUN...",
+        help="run folders, or folders of runs; the first is compared with each. Seeds of one configuration are "
+        "joined by commas: base ours_s0,ours_s1,ours_s2",
+    ),
+    average: AverageOption = None,
+    correct: str = typer.Option(
+        "holm", help="p-values of many tests: holm (no false finding) or fdr (few of the findings false)"
+    ),
+    fail_if_worse: list[str] | None = typer.Option(
+        None,
+        metavar="METRIC:POINTS",
+        help="exit 1 if the whole 95% interval of a run's loss against the first lies above POINTS percentage "
+        "points. METRIC: original, augmented (lower is worse), "
+        "brittleness, drop (higher is worse). May be given several times",
+    ),
+    fail_unless_shown: list[str] | None = typer.Option(
+        None,
+        metavar="METRIC:POINTS",
+        help="exit 1 unless the whole 95% interval of the loss lies below POINTS percentage points. With too few "
+        "images even an unchanged model fails. May be given several times",
+    ),
+    flips: int = typer.Option(10, min=0, help="number of flipped items and tags to show"),
+    seed: Seed = 0,
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """Compare runs item by item. Intervals, tests, groups, flips.
 

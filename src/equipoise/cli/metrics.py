@@ -4,56 +4,37 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from equipoise.cli.options import TABLES, form_name, offer_formats, split_names
+from equipoise.cli.options import AverageOption, FormatOption, MetricOption, Seed, Splits, form_name, split_names
 from equipoise.core.errors import UserError, printable
 
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Published, Summary
 
-Seed = Annotated[int, typer.Option(min=0, help="seed of the bootstrap")]
-AverageOption = Annotated[
-    str | None, typer.Option("--average", help="averaging rule of the headline (see `bench show`); --json has all")
-]
-MetricOption = Annotated[
-    list[str] | None,
-    typer.Option("--metric", help="add your own metric, py:module:name; may be repeated"),
-]
-FormatOption = Annotated[
-    str, typer.Option("--format", help=f"one of {', '.join(TABLES)}", autocompletion=offer_formats)
-]
-
 
 def metrics(
-    scores: Annotated[
-        list[Path],
-        typer.Argument(
-            help="JSONL: id, image, caption, positives, negatives, tags; a table with columns id, caption, positive, "
-            "negative; or as others publish scores, right and wrong, answers of generative models (all wordings and "
-            "orders of the options together), mteb's results"
-        ),
-    ],
-    bench: Annotated[
-        str | None,
-        typer.Option(help="the benchmark, items file or py:module:name that was scored; sets averages and metrics"),
-    ] = None,
-    source: Annotated[
-        Path | None, typer.Option(help="folder of its annotation files; adds tags, matched by id")
-    ] = None,
-    splits: Annotated[str, typer.Option(help="only these splits, separated by commas")] = "",
+    scores: list[Path] = typer.Argument(
+        ...,
+        help="JSONL: id, image, caption, positives, negatives, tags; a table with columns id, caption, positive, "
+        "negative; or as others publish scores, right and wrong, answers of generative models (all wordings and "
+        "orders of the options together), mteb's results",
+    ),
+    bench: str | None = typer.Option(
+        None, help="the benchmark, items file or py:module:name that was scored; sets averages and metrics"
+    ),
+    source: Path | None = typer.Option(None, help="folder of its annotation files; adds tags, matched by id"),
+    splits: Splits = "",
     average: AverageOption = None,
     metric: MetricOption = None,
-    out: Annotated[Path | None, typer.Option(help="with --bench: keep it as a run, for compare and report")] = None,
-    model: Annotated[str | None, typer.Option(help="with --out: the name of the model; default: the file's")] = None,
-    origin: Annotated[
-        str, typer.Option("--from", help="with --out: the repository or address of the files")
-    ] = "unknown",
-    commit: Annotated[str, typer.Option(help="with --out: its commit")] = "unknown",
-    licence: Annotated[str, typer.Option(help="with --out: the licence of the files")] = "unknown",
-    as_json: Annotated[bool, typer.Option("--json", help='{"overall": ..., "by": {"tag": ...}}')] = False,
+    out: Path | None = typer.Option(None, help="with --bench: keep it as a run, for compare and report"),
+    model: str | None = typer.Option(None, help="with --out: the name of the model; default: the file's"),
+    origin: str = typer.Option("unknown", "--from", help="with --out: the repository or address of the files"),
+    commit: str = typer.Option("unknown", help="with --out: its commit"),
+    licence: str = typer.Option("unknown", help="with --out: the licence of the files"),
+    as_json: bool = typer.Option(False, "--json", help='{"overall": ..., "by": {"tag": ...}}'),
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
@@ -89,11 +70,11 @@ def metrics(
     shown, own = form_name(form, as_json), load_metrics(metric or [])
     about: Published | None = None
     if is_table(scores[0]):
-        from equipoise.evaluation.foreign.measuring import published_tables
+        from equipoise.evaluation.foreign.measuring import Origin, published_tables
 
         if source or splits or model:
             raise UserError(f"--source, --splits, --model: {scores[0]} is a table of results, without items")
-        found = published_tables(scores, bench, out=out, origin=origin, commit=commit, licence=licence)
+        found = published_tables(scores, bench, out=out, origin=Origin(origin, commit, licence))
         lines = [line for result in found for line in result_rows(result.record)]
         typer.echo(render(lines, shown, "percent, as published; no items, so no intervals and no ties"))
         return
@@ -104,11 +85,11 @@ def metrics(
         summary: Summary = summarise(outcomes_of(read_any(scores, None).rows), seed, metrics=[*ROWS, *own])
         below = [chance_line(summary.overall, {}), graded_line(summary.overall)]
     else:
-        from equipoise.evaluation.foreign.measuring import published_run
+        from equipoise.evaluation.foreign.measuring import Origin, published_run
 
         record = published_run(
             scores, bench, source=source, splits=split_names(splits), average=average, seed=seed, metrics=own, out=out,
-            model=model, origin=origin, commit=commit, licence=licence,
+            model=model, origin=Origin(origin, commit, licence),
         ).record  # fmt: skip
         summary, about = record.metrics, record.published
         assert about is not None

@@ -7,6 +7,7 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 
 import typer
@@ -19,11 +20,10 @@ from equipoise.report import FORMATS, Format
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 QUIET = Annotated[bool, typer.Option("--quiet", help="no progress bars and no notes; results, warnings, errors stay")]
 
-
 # What few people need: --help shows these below the others.
 ADVANCED = frozenset(
     """
-    --allow-missing --average --batch-size --blind --by --cache --cap --checkpoint-every --chunk --correct
+    --allow-missing --average --batch-size --by --cache --cap --checkpoint-every --chunk --correct
     --dataset --device --dropped --dtype --engine --even-positives --flips --hard-count --keep-all --layout
     --llm-concurrency --llm-key --llm-max-tokens --llm-temperature --masked-lm --max-skipped --no-cache
     --quiet --refine --seed --templates --weight --workers
@@ -63,10 +63,7 @@ def _unseen_by_typer() -> Iterator[None]:
 
 
 # As a newcomer needs them; typer would show them as they were registered.
-ORDER = (
-    *("demo", "doctor", "eval", "metrics", "compare", "report", "perturb", "train"),
-    *("bench", "audit", "study"),
-)
+ORDER = (*("demo", "doctor", "eval", "metrics", "compare", "report", "perturb", "train"), *("bench", "audit", "study"))
 
 
 class Verbs(typer.core.TyperGroup):
@@ -126,9 +123,6 @@ def _hushed(function: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-# ---------------------------------------------------------------------------- values
-
-
 TABLES = tuple(name for name in FORMATS if name != "json")  # --json is for programs, --format for people
 
 
@@ -143,9 +137,6 @@ def form_name(name: str, as_json: bool, *others: str) -> Format:
 def split_names(names: str) -> list[str]:
     """'a, b' -> ['a', 'b']"""
     return [name.strip() for name in names.split(",") if name.strip()]
-
-
-# ---------------------------------------------------------------------------- what a shell offers after TAB
 
 
 def offer_benchmarks(incomplete: str) -> list[str]:
@@ -169,3 +160,26 @@ def offer_edits(incomplete: str) -> list[str]:
 def _offer(incomplete: str, names: Iterable[str]) -> list[str]:
     done, comma, begun = incomplete.rpartition(",")
     return [f"{done}{comma}{name}" for name in names if name.startswith(begun)]
+
+
+# Arguments and options of several commands.
+Bench = Annotated[
+    str,
+    typer.Argument(
+        help="a benchmark of `bench list`, an items file, or py:module:name", autocompletion=offer_benchmarks
+    ),
+]
+Source = Annotated[Path | None, typer.Option(help="folder of the annotation files")]
+Splits = Annotated[str, typer.Option(help="only these splits, separated by commas")]
+Images = Annotated[Path | None, typer.Option("--images", help="a folder, tar or Parquet shards")]
+Limit = Annotated[int | None, typer.Option(min=1, help="only the first N items")]
+Seed = Annotated[int, typer.Option(min=0, help="seed of the bootstrap")]
+AverageOption = Annotated[
+    str | None, typer.Option("--average", help="averaging rule of the headline (see `bench show`); --json has all")
+]
+MetricOption = Annotated[
+    list[str] | None, typer.Option("--metric", help="add your own metric, py:module:name; may be repeated")
+]
+FormatOption = Annotated[
+    str, typer.Option("--format", help=f"one of {', '.join(TABLES)}", autocompletion=offer_formats)
+]

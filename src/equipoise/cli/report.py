@@ -17,30 +17,21 @@ AsJson = Annotated[bool, typer.Option("--json", help="the table as a list of obj
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="run folders, or folders of runs")],
-    out: Annotated[Path | None, typer.Option(help="file to write; tables are printed without it")] = None,
-    images: Annotated[
-        Path | None, typer.Option(help="a folder, tar or Parquet shards; default: as in the runs")
-    ] = None,
-    points: Annotated[
-        Path | None,
-        typer.Option(help="JSON file with other numbers (people, a paper): rows of the table"),
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="heading of the page, e.g. the name of your benchmark")] = None,
-    about: Annotated[str | None, typer.Option(help="a paragraph below the title: what is ranked, and by whom")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="seed for the choice of items")] = 0,
+    runs: list[Path] = typer.Argument(..., help="run folders, or folders of runs"),
+    out: Path | None = typer.Option(None, help="file to write; tables are printed without it"),
+    images: Path | None = typer.Option(None, help="a folder, tar or Parquet shards; default: as in the runs"),
+    points: Path | None = typer.Option(None, help="JSON file with other numbers (people, a paper): rows of the table"),
+    title: str | None = typer.Option(None, help="heading of the page, e.g. the name of your benchmark"),
+    about: str | None = typer.Option(None, help="a paragraph below the title: what is ranked, and by whom"),
+    seed: int = typer.Option(0, min=0, help="seed for the choice of items"),
     form: PageFormat = "html",
     as_json: AsJson = False,
-    to: Annotated[
-        str | None, typer.Option(help=f"files for another tool instead, below --out: {', '.join(EXPORTS)}")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="with --to: ORGANISATION/NAME of the model; default: from its spec")
-    ] = None,
-    by: Annotated[str, typer.Option(help="with --to every-eval-ever: who measured")] = "unknown",
-    dataset: Annotated[
-        str | None, typer.Option(help="with --to eval-results: ORGANISATION/NAME of the dataset on the hub")
-    ] = None,
+    to: str | None = typer.Option(None, help=f"files for another tool instead, below --out: {', '.join(EXPORTS)}"),
+    model: str | None = typer.Option(None, help="with --to: ORGANISATION/NAME of the model; default: from its spec"),
+    by: str = typer.Option("unknown", help="with --to every-eval-ever: who measured"),
+    dataset: str | None = typer.Option(
+        None, help="with --to eval-results: ORGANISATION/NAME of the dataset on the hub"
+    ),
 ) -> None:
     """Write one HTML page with figures, tables and items. It works offline and can be mailed.
 

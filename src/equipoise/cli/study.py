@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.options import App
+from equipoise.cli.options import App, Bench, Seed
 from equipoise.core.errors import UserError, printable
 
 app = App(no_args_is_help=True, help="The human study: make questions, a page that asks them, score.")
@@ -18,13 +18,13 @@ Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="folder of `study 
 
 @app.command()
 def make(
-    items: Annotated[str, typer.Argument(help="a benchmark of `bench list`, an items file, or py:module:name")],
-    out: Annotated[Path, typer.Option(help="new folder for the study")],
-    n: Annotated[int, typer.Option("--n", min=1, help="how many questions")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="seed for the choice of items and orders")] = 0,
-    ask: Annotated[str, typer.Option(help="rank: captions of a picture; pairs: the same meaning? grammar?")] = "rank",
-    source: Annotated[Path | None, typer.Option(help="folder of the benchmark's annotation files")] = None,
-    images: Annotated[Path | None, typer.Option(help="the images: a folder, tar or Parquet shards")] = None,
+    items: Bench,
+    out: Path = typer.Option(..., help="new folder for the study"),
+    n: int = typer.Option(100, "--n", min=1, help="how many questions"),
+    seed: int = typer.Option(0, min=0, help="seed for the choice of items and orders"),
+    ask: str = typer.Option("rank", help="rank: captions of a picture; pairs: the same meaning? grammar?"),
+    source: Path | None = typer.Option(None, help="folder of the benchmark's annotation files"),
+    images: Path | None = typer.Option(None, help="the images: a folder, tar or Parquet shards"),
 ) -> None:
     """Draw questions from items and copy their pictures. The other two commands need only this folder."""
     from equipoise.benchmarks import registry
@@ -49,8 +49,8 @@ def make(
 @app.command()
 def page(
     study: Folder,
-    annotator: Annotated[str, typer.Option(help="name of the person; each gets their own order")],
-    out: Annotated[Path, typer.Option(help="the page to write, .html")],
+    annotator: str = typer.Option(..., help="name of the person; each gets their own order"),
+    out: Path = typer.Option(..., help="the page to write, .html"),
 ) -> None:
     """Write an HTML page for one person, without a server. They answer it, download the answers and send them."""
     from equipoise.study.page import write_page
@@ -65,10 +65,10 @@ def page(
 @app.command()
 def score(
     study: Folder,
-    answers: Annotated[list[Path], typer.Argument(help="the downloaded answers, one file per person")],
-    points: Annotated[Path | None, typer.Option(help="write a file for `report --points`")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="the whole record")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="seed of the bootstrap")] = 0,
+    answers: list[Path] = typer.Argument(..., help="the downloaded answers, one file per person"),
+    points: Path | None = typer.Option(None, help="write a file for `report --points`"),
+    as_json: bool = typer.Option(False, "--json", help="the whole record"),
+    seed: Seed = 0,
 ) -> None:
     """Score the answers. A point only if both annotators are right, as in the papers; with intervals and agreement."""
     from equipoise.core.run_folder import write_own

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 import typer.core
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from equipoise.train.model import Trainable
     from equipoise.train.recipe import Recipe
     from equipoise.train.run.options import Evaluation
-
 
 QUICK = "it sets batch_size 128, epochs 100, max_steps 200, lr 6e-4 (LoRA: 6e-3) and warmup_steps 20"
 EXIT_WITHIN = 2.0  # seconds for the step in flight; then the step before it is saved, which takes a moment too
@@ -91,7 +90,7 @@ app = App(
 
 
 @app.command("list")
-def list_recipes(as_json: Annotated[bool, typer.Option("--json", help="print a list of objects")] = False) -> None:
+def list_recipes(as_json: bool = typer.Option(False, "--json", help="print a list of objects")) -> None:
     """List all recipes. --json adds what each needs of the items, and every option with its default."""
     if as_json:
         from equipoise.train.recipes import RECIPES
@@ -125,34 +124,26 @@ def _summaries() -> dict[str, str]:
 @app.command("RECIPE")
 def train(
     context: typer.Context,
-    items: Annotated[
-        list[Path] | None, typer.Option(help="items file or table; several are joined (see --weight)")
-    ] = None,
-    images: Annotated[
-        list[str] | None, typer.Option(help="folder, tar or Parquet shards of the images; one for each --items")
-    ] = None,
-    model: Annotated[str, typer.Option(help="the model to start from, e.g. hf:openai/clip-vit-base-patch32")] = "",
-    out: Annotated[Path | None, typer.Option(help="folder of the run; the model will be OUT/model")] = None,
-    options: Annotated[
-        list[str] | None, typer.Option("--set", help="an option of the recipe, e.g. --set hn_weight=0.5")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help=f"for small models and two cores: {QUICK}")] = False,
-    weight: Annotated[list[float] | None, typer.Option(help="share of each --items; default: each item once")] = None,
-    chunk: Annotated[
-        int | None, typer.Option(min=1, help="samples at once (GradCache): less memory, same gradients")
-    ] = None,
-    max_skipped: Annotated[
-        float,
-        typer.Option(min=0, max=1, metavar="SHARE", help="share of unreadable images that stops the run"),
-    ] = 0.01,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "auto",
-    workers: Annotated[int | None, typer.Option(min=0, help="processes that decode images")] = None,
-    checkpoint_every: Annotated[int | None, typer.Option(min=1, help="steps between checkpoints")] = None,
-    watch: Annotated[
-        Path | None,
-        typer.Option(help="items file to evaluate on at the start and after every epoch; the best is kept"),
-    ] = None,
-    watch_images: Annotated[Path | None, typer.Option(help="folder of its images")] = None,
+    items: list[Path] | None = typer.Option(None, help="items file or table; several are joined (see --weight)"),
+    images: list[str] | None = typer.Option(
+        None, help="folder, tar or Parquet shards of the images; one for each --items"
+    ),
+    model: str = typer.Option("", help="the model to start from, e.g. hf:openai/clip-vit-base-patch32"),
+    out: Path | None = typer.Option(None, help="folder of the run; the model will be OUT/model"),
+    options: list[str] | None = typer.Option(None, "--set", help="an option of the recipe, e.g. --set hn_weight=0.5"),
+    quick: bool = typer.Option(False, "--quick", help=f"for small models and two cores: {QUICK}"),
+    weight: list[float] | None = typer.Option(None, help="share of each --items; default: each item once"),
+    chunk: int | None = typer.Option(None, min=1, help="samples at once (GradCache): less memory, same gradients"),
+    max_skipped: float = typer.Option(
+        0.01, min=0, max=1, metavar="SHARE", help="share of unreadable images that stops the run"
+    ),
+    device: str = typer.Option("auto", help="auto, cpu, cuda"),
+    workers: int | None = typer.Option(None, min=0, help="processes that decode images"),
+    checkpoint_every: int | None = typer.Option(None, min=1, help="steps between checkpoints"),
+    watch: Path | None = typer.Option(
+        None, help="items file to evaluate on at the start and after every epoch; the best is kept"
+    ),
+    watch_images: Path | None = typer.Option(None, help="folder of its images"),
 ) -> None:
     """Finetune with a recipe. Run the same command again to resume a stopped run."""
     from equipoise.models.base import device_named
@@ -213,9 +204,6 @@ def _changed(paper: Recipe, quick: Recipe) -> str:
     return f"--quick sets {', '.join(shown)}; in brackets the recipe's own" if shown else "--quick changes nothing here"
 
 
-# ---------------------------------------------------------------------------- what recipes say of themselves
-
-
 def _help(recipe: str) -> str:
     """A recipe's own explanation and options, above the options of the command."""
     from equipoise.train.recipes import named
@@ -249,9 +237,6 @@ def _columns(name: str, text: str) -> list[str]:
     """The text in a column next to its name, as wide as help is on 80 columns: click leaves these lines as they are."""
     blank = " " * min(len(name), 30)
     return textwrap.wrap(f"{name}{text}", 76, subsequent_indent=blank, break_on_hyphens=False, break_long_words=False)
-
-
-# ---------------------------------------------------------------------------- everything is checked before the work
 
 
 def settings_of(options: list[str]) -> dict[str, str]:

@@ -46,17 +46,24 @@ class Problems:
     def add(self, where: str, what: str) -> None:
         self.found.append(f"{where}: {what}" if where else what)
 
+    def add_some(self, what: str, ids: Sequence[str]) -> None:
+        """One problem for all ids of a kind: how many, and the first few."""
+        if ids:
+            more = ", ..." if len(ids) > 5 else ""
+            self.add("", f"{len(ids):,} {what}: {', '.join(map(repr, ids[:5]))}{more}")
+
     def raise_if_any(self, fix: str = "") -> None:
         if not self.found:
             return
         count = len(self.found)
-        lines = [f"{self.subject}: {count} problem{'s' if count > 1 else ''}"]
-        lines += [f"  {problem}" for problem in self.found[:SHOWN]]
-        if count > SHOWN:
-            lines.append(f"  ... and {count - SHOWN} more")
-        if fix:
-            lines.append(fix)
-        raise UserError("\n".join(lines))
+        said = f"{self.subject}: {count} problem{'s' if count > 1 else ''}\n{listed(self.found, SHOWN)}"
+        raise UserError(f"{said}\n{fix}" if fix else said)
+
+
+def listed(lines: Sequence[str], shown: int = 5) -> str:
+    """The first few lines, indented, and how many more there are."""
+    more = [f"... and {len(lines) - shown:,} more"] if len(lines) > shown else []
+    return "\n".join(f"  {line}" for line in [*lines[:shown], *more])
 
 
 def printable(text: str, *, lines: bool = False) -> str:

@@ -52,8 +52,7 @@ def take(
     if there is None:
         _refuse_foreign(folder, command, writes, claim)
     else:
-        if there["command"] not in (None, command):
-            refuse_other(folder, {"command": there["command"]}, {"command": command})
+        _refuse_command(folder, there, command)
         if resumes:
             refuse_other(folder, there["run"], identity)
         if not differences(there["run"], identity):
@@ -80,7 +79,13 @@ def refuse_early(
     if there is None:
         _refuse_foreign(folder, command, writes, claim)
     else:
+        _refuse_command(folder, there, command)
         refuse_other(folder, {name: there["run"].get(name) for name in known}, known)
+
+
+def _refuse_command(folder: Path, there: Mapping[str, Any], command: str) -> None:
+    if there["command"] not in (None, command):
+        refuse_other(folder, {"command": there["command"]}, {"command": command})
 
 
 def claim_of(path: Path) -> dict[str, Any] | None:

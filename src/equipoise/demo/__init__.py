@@ -18,9 +18,8 @@ from typing import Any
 from equipoise.core import run_folder
 from equipoise.core.processes import processes
 from equipoise.core.progress import be_quiet, is_quiet, progress
-from equipoise.demo.numbers import Measured, Models, against_base, changes, numbers_of, value_of
+from equipoise.demo.numbers import Measured, Models, changes, findings, headline, numbers_of, steps, value_of
 from equipoise.demo.opening import chart, picture
-from equipoise.demo.sentences import findings, headline, steps
 from equipoise.demo.stories import BASE, ROWS, USUAL, Row, Story
 from equipoise.evaluation.comparing.differences import joined, load_run
 from equipoise.evaluation.embedding.cache import EmbeddingCache
@@ -162,7 +161,7 @@ def _finetuned(out: Path, story: Story, row: Row, seed: int, cache: EmbeddingCac
 
 
 def build_page(story: Story, models: Models) -> Page:
-    found, from_base = changes(models, story.columns), against_base(models, story.columns)
+    found, from_base = changes(models, story.columns), changes(models, story.columns, BASE.label)
     test = story.columns[1].test
     texts = {
         item.id: (item.caption, item.positives[0].text, item.negatives[0].text)

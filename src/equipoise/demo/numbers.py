@@ -1,4 +1,5 @@
-"""The numbers of the story: every model in every column, and what finetuning changed against captions alone."""
+"""The numbers of the story, every model in every column and what finetuning changed, and the words that follow from
+them: a change that is not significant is not called one."""
 
 from __future__ import annotations
 
@@ -9,13 +10,14 @@ from statistics import NormalDist
 import numpy as np
 
 from equipoise.core import stats
-from equipoise.demo.stories import BASE, CONTROL, Column
+from equipoise.demo.stories import BASE, BOTH, CONTROL, OURS, USUAL, Column
 from equipoise.evaluation.comparing.differences import Run, average
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.record import Change, Interval, Numbers
-from equipoise.evaluation.sets.intervals import clusters, means
 from equipoise.evaluation.sets.retrieval import TOPS, RetrievalRow
+from equipoise.evaluation.sets.scoring import clusters, means
+from equipoise.report.tables import signed
 
 
 @dataclass(frozen=True)
@@ -76,24 +78,13 @@ def _recalls(seeds: Sequence[Measured]) -> tuple[float, stats.Floats]:
     return float(np.mean(values)), np.mean(spreads, axis=0)
 
 
-def changes(models: Models, columns: Sequence[Column]) -> Table:
-    """Every finetuned model against captions alone, in every column. P-values are corrected for the whole table."""
-    control = models[CONTROL.label]
+def changes(models: Models, columns: Sequence[Column], first: str = CONTROL.label) -> Table:
+    """Every finetuned model against captions alone, or against the base, in every column. P-values are corrected for
+    the whole table."""
     found = {
-        label: {column.title: _change(control, seeds, column) for column in columns}
+        label: {column.title: _change(models[first], seeds, column) for column in columns}
         for label, seeds in models.items()
-        if label not in (BASE.label, CONTROL.label)
-    }
-    return _corrected(found)
-
-
-def against_base(models: Models, columns: Sequence[Column]) -> Table:
-    """Every finetuned model against the base, corrected likewise."""
-    base = models[BASE.label]
-    found = {
-        label: {column.title: _change(base, seeds, column) for column in columns}
-        for label, seeds in models.items()
-        if label != BASE.label
+        if label not in (BASE.label, first)
     }
     return _corrected(found)
 
@@ -117,5 +108,65 @@ def _change(before: Sequence[Measured], after: Sequence[Measured], column: Colum
     low, high = stats.percentile_interval(spread)
     error = float(spread.std(ddof=1))
     p_value = 2 * (1 - NormalDist().cdf(abs(now - was) / error)) if error else 1.0
-    clear = low > 0 or high < 0
-    return Change(difference=now - was, interval=Interval(low, high), clear=clear, by_run=[], p=p_value)
+    return Change(difference=now - was, interval=Interval(low, high), p=p_value)
+
+
+def headline(found: Table, columns: Sequence[Column]) -> str:
+    """A sentence each for the usual negatives and for our recipe, on the same two columns: the usual score, and
+    rewordings with words that training does not use."""
+    reworded = [column.title for column in columns if column.words][-1]
+    usual, ours = (
+        (changes[columns[0].title], changes[reworded]) for changes in (found[USUAL.label], found[OURS.label])
+    )
+    rejects = usual[0].significant and usual[0].difference > 0 and usual[1].significant and usual[1].difference < 0
+    return (
+        f"With the usual hard negatives the usual score {_moved(usual[0])}, and accuracy on captions reworded with "
+        f"unseen words {_moved(usual[1])}{': the model rejects captions that are still right' if rejects else ''}. "
+        f"With our recipe the usual score {_moved(ours[0])}, and on those captions accuracy {_moved(ours[1])}."
+    )
+
+
+def steps(models: Models, found: Table, from_base: Table, columns: Sequence[Column]) -> list[tuple[str, str]]:
+    """A heading and a sentence for each model."""
+    first = ", ".join(f"{column.title} {100 * value_of(models[BASE.label], column)[0]:.1f}" for column in columns)
+    texts = [
+        ("The base", f"Before finetuning, in percent: {first}."),
+        (
+            "Finetuned on captions alone",
+            f"Against the base: {_all(from_base[CONTROL.label])}. The models below are compared with this one, so that "
+            "only the edits differ.",
+        ),
+    ]
+    names = {
+        USUAL.label: "With the usual hard negatives",
+        BOTH.label: "With matched hard negatives and hard positives",
+        OURS.label: "The same texts with our recipe",
+    }
+    return texts + [(name, f"Against captions alone: {_all(found[label])}.") for label, name in names.items()]
+
+
+def findings(found: Table, from_base: Table) -> list[str]:
+    """Every difference, against captions alone and against the base."""
+    lines = []
+    for other, changes in ((CONTROL.label, found), (BASE.label, from_base)):
+        for label, row in changes.items():
+            parts = [f"{title} {_with_interval(one)}" for title, one in row.items()]
+            lines.append(f"{label} against {other}: {'; '.join(parts)}.")
+    return lines
+
+
+def _all(row: Mapping[str, Change]) -> str:
+    return "; ".join(f"{title} {_moved(one)}" for title, one in row.items())
+
+
+def _moved(one: Change) -> str:
+    if not one.significant:
+        return f"shows no significant change ({_with_interval(one, '')})"
+    way = "rises" if one.difference > 0 else "falls"
+    low, high = sorted(abs(100 * value) for value in one.interval)
+    return f"{way} by {abs(100 * one.difference):.1f} points [{low:.1f}, {high:.1f}]"
+
+
+def _with_interval(one: Change, doubt: str = ", not significant") -> str:
+    unclear = "" if one.significant else doubt
+    return f"{signed(one.difference)} [{signed(one.interval.low)}, {signed(one.interval.high)}{unclear}]"

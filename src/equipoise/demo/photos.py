@@ -127,9 +127,6 @@ def _seconds(ask: Callable[[Sequence[Any]], Any], inputs: Sequence[Any]) -> floa
     return (time.perf_counter() - started) / max(1, len(inputs))
 
 
-# ---------------------------------------------------------------------------- which photos, which words
-
-
 def _share(text: str) -> float:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") / 2**32
 

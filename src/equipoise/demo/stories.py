@@ -34,11 +34,7 @@ class Row:
 
 BASE = Row("base", "the model as it is, not finetuned")
 CONTROL = Row("captions alone", "finetuned on the captions, without edits", "control")
-USUAL = Row(
-    "usual negatives",
-    "hard negatives as they are usually written (the notes at the end say how)",
-    "hn_only",
-)
+USUAL = Row("usual negatives", "hard negatives as they are usually written (the notes at the end say how)", "hn_only")
 BOTH = Row(
     "matched + positives",
     "hard negatives in words as common as the caption's, and hard positives; the loss of Kamath et al. 2024",
@@ -100,8 +96,6 @@ class Story:
         passes = recipe.epochs * (len(self.training["usual"]) // recipe.batch_size)
         return passes if recipe.max_steps is None else min(passes, recipe.max_steps)
 
-
-# ---------------------------------------------------------------------------- the drawn world
 
 STEPS, BATCH = 100, 128
 FINETUNING = 6_400  # items: two passes

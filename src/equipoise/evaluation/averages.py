@@ -1,6 +1,9 @@
 """Outcomes -> numbers: shares with intervals of all items and of each tag, every average, the metrics of the paper.
 
-`eval` calls `measure` on what it scored, `metrics --bench` calls `measure_elsewhere` on scores made elsewhere.
+The graded numbers next to the shares say how far a model sets right and wrong captions apart, and two right ones.
+docs/metrics.md has their definitions: LGIP's (Lee 2025, arXiv 2511.13494) as its code computes them, over pairs of
+texts in units of the score, and ours over items in units of the spread of s(c). Their intervals are normal ones with
+the variance between images, which is cheap and, for means, close to the bootstrap.
 """
 
 from __future__ import annotations
@@ -10,70 +13,182 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.core import stats
-from equipoise.core.errors import Problems, UserError
-from equipoise.data.items import ImageRef, Item
-from equipoise.evaluation import graded
 from equipoise.evaluation.metrics import Metric
-from equipoise.evaluation.outcomes import ROWS, Bools, Outcomes, outcomes_of
-from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
-from equipoise.evaluation.record import Interval, ItemNumbers, MacroNumbers, MeanScores, Metrics, Number, Summary
-from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
+from equipoise.evaluation.outcomes import ROWS, Bools, Outcomes
+from equipoise.evaluation.paper_metrics import PAPER_METRICS
+from equipoise.evaluation.record import (
+    Graded,
+    Interval,
+    ItemNumbers,
+    MacroNumbers,
+    MeanScores,
+    Metrics,
+    Number,
+    Summary,
+)
+from equipoise.evaluation.scores import ItemScores, kinds_of
 
 log = logging.getLogger(__name__)
 
 MOST_GROUPS = 100  # a tag with more values (an image id) is no breakdown
-_NAMED = 5  # ids of one kind in a message; all are counted
 NEED_SCORES = {"group_match", "truth", "ranks"}  # metrics that need scores, not only right and wrong
 _NO_SCORES = MeanScores(caption=None, positive=None, negative=None)
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
 
 
-class Columns(NamedTuple):
-    """What is averaged: a column of each metric that is asked of some item."""
+def number_of(metric: Metric, found: stats.Average, at: int, n: float, chance: float = math.nan) -> Number:
+    """One column of an average as a record has it."""
+    return Number(
+        value=float(found.values[at]), interval=Interval(*found.interval(at)), n=int(n), chance=_finite(chance),
+        own=metric.own,
+    )  # fmt: skip
 
-    metrics: list[Metric]
-    wins: stats.Floats  # (items, metrics)
-    counts: stats.Floats
 
-    def subtracted(self, found: stats.Average) -> stats.Average:
-        """The averages of these columns; of a difference of two metrics (drop) the second is subtracted."""
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+class Averages:
+    """Every average of some outcomes: the columns of the metrics and their chance are made once for all of them."""
+
+    def __init__(
+        self, outcomes: Outcomes, seed: int = 0, resamples: int = stats.RESAMPLES, metrics: Sequence[Metric] = ROWS
+    ) -> None:
+        self.outcomes, self.seed, self.resamples = outcomes, seed, resamples
+        columns = {row: column for row in metrics if not np.isnan(column := outcomes.column(row)).all()}
+        self.metrics = list(columns)  # that some item is asked
+        empty = np.zeros((len(outcomes), 0))
+        values = np.stack(list(columns.values()), axis=1) if columns else empty
+        self.wins, self.counts = np.nan_to_num(values, nan=0.0), (~np.isnan(values)).astype(np.float64)
+        unknown = np.full(len(outcomes), np.nan)
+        chance = [row.chance(outcomes) if row.chance else unknown for row in self.metrics]
+        self.chance = (np.stack(chance, axis=1) if chance else empty) * self.counts
+
+    def summary(self) -> Summary:
+        """The numbers of all items and of each value of each tag."""
+        groups: dict[tuple[str, str], Bools] = {("", ""): np.ones(len(self.outcomes), dtype=bool)}
+        kinds, kind = kinds_of(self.outcomes.tags)
+        for tag in _breakdowns(kinds):
+            # Numbers in place of the words: an array of strings gives every row the width of the longest.
+            number = {value: index for index, value in enumerate(sorted({tags.get(tag, "") for tags in kinds}))}
+            values = np.array([number[tags.get(tag, "")] for tags in kinds])[kind]
+            groups |= {(tag, value): values == index for value, index in number.items() if value != ""}
+        masks = list(groups.values())
+        found, unit = self.averaged(masks), spread(self.outcomes.caption)
+        numbers = [self._numbers(found.only(index), mask, unit) for index, mask in enumerate(masks)]
+        by: dict[str, dict[str, ItemNumbers]] = {}
+        for (tag, value), group in zip(list(groups)[1:], numbers[1:], strict=True):
+            by.setdefault(tag, {})[value] = group
+        return Summary(overall=numbers[0], by=by)
+
+    def macro(self, path: Sequence[str], least: int = 1) -> MacroNumbers | None:
+        """Unweighted means over groups, nested along the tags of `path`, outermost first.
+
+        REPLACE is the mean of attributes and relations; VL-CheckList a mean over tests of means over sources of means
+        over files. Innermost groups with fewer than `least` items are left out, as ARO does below 25; None where that
+        leaves nothing (a first look at a few items).
+        """
+        found = leaves(self.outcomes.tags, path, least)
+        if found is None:
+            return None
+        means = [self._mean_scores(mask, _SCALE) for mask in found.masks]
+        scores = [_finite(value * _SCALE) for value in stats.weighted_mean(np.array([means]), found.weights)[0]]
+        chance = np.array([[self._by_chance(mask) for mask in found.masks]])
+        return MacroNumbers(
+            rule="",
+            over=list(path),
+            least=least,
+            groups=len(found.masks),
+            left_out=found.left_out,
+            n=int(found.kept.sum()),
+            **self._ties(found.kept),
+            metrics=self._named(
+                self.averaged(found.masks, found.weights), found.kept, stats.weighted_mean(chance, found.weights)[0]
+            ),
+            mean_scores=MeanScores(**dict(zip(MeanScores.model_fields, scores, strict=True))),
+        )
+
+    def by_rule(self, benchmark: Benchmark) -> dict[str, MacroNumbers]:
+        """The numbers by each rule; two papers with one rule share the work.
+
+        A rule is left out where no group is large enough, and where items lack its tags: all items without the tag
+        would pass for one group.
+        """
+        known: dict[tuple[tuple[str, ...], int], MacroNumbers | None] = {}
+        found = {}
+        for rule, average in benchmark.averages.items():
+            if rule != benchmark.rule and _lacking(self.outcomes.tags, average):
+                log.warning("%s: no average %r: items lack the tag %s", benchmark.name, rule, "/".join(average.path))
+                continue
+            key = (average.path, average.least)
+            if key not in known:
+                known[key] = self.macro(*key)
+            if (numbers := known[key]) is not None:
+                found[rule] = numbers.model_copy(update={"rule": rule})
+        return found
+
+    def averaged(self, masks: Sequence[Bools], weights: stats.Floats | None = None) -> stats.Average:
+        """The average of every column; of a difference of two metrics (drop) the second is subtracted."""
+        found = stats.averaged(self.wins, self.counts, self.outcomes.cluster, masks, weights, self.seed, self.resamples)
         parts, drawn = found.parts.copy(), found.drawn.copy()
         place = {row.name: at for at, row in enumerate(self.metrics)}
         for at, row in enumerate(self.metrics):
             if row.less is not None:
-                parts[..., at] = found.parts[..., at] - found.parts[..., place[row.less]]
-                drawn[..., at] = found.drawn[..., at] - found.drawn[..., place[row.less]]
+                parts[..., at] -= found.parts[..., place[row.less]]
+                drawn[..., at] -= found.drawn[..., place[row.less]]
         return found._replace(parts=parts, drawn=drawn)
 
+    def _numbers(self, found: stats.Average, mask: Bools, unit: float | None) -> ItemNumbers:
+        scores = dict(zip(MeanScores.model_fields, map(_finite, self._mean_scores(mask)), strict=True))
+        return ItemNumbers(
+            n=int(mask.sum()),
+            images=stats.distinct(self.outcomes.cluster[mask]),
+            **self._ties(mask),
+            metrics=self._named(found, mask, self._by_chance(mask)),
+            mean_scores=MeanScores(**scores),
+            graded=_graded(self.outcomes, mask, unit),
+        )
 
-def columns_of(outcomes: Outcomes, metrics: Sequence[Metric]) -> Columns:
-    values = {row: column for row in metrics if not np.isnan(column := outcomes.column(row)).all()}
-    found = np.stack(list(values.values()), axis=1) if values else np.zeros((len(outcomes), 0))
-    return Columns(list(values), np.nan_to_num(found, nan=0.0), (~np.isnan(found)).astype(np.float64))
+    def _named(self, found: stats.Average, mask: Bools, chance: stats.Floats) -> dict[str, Number]:
+        """The averages by metric, of those that some item of `mask` is asked."""
+        values, n = found.values, self.counts[mask].sum(axis=0)
+        there = [(at, row) for at, row in enumerate(self.metrics) if math.isfinite(values[at])]
+        return {row.name: number_of(row, found, at, n[at], chance[at]) for at, row in there}
+
+    def _by_chance(self, mask: Bools) -> stats.Floats:
+        """The share of a model that orders an item's texts at random; NaN where none is known."""
+        n = self.counts[mask].sum(0)
+        return np.asarray(self.chance[mask].sum(0) / np.where(n, n, np.nan))
+
+    def _ties(self, mask: Bools) -> dict[str, int | None]:
+        images = self.outcomes.images
+        on_images = int((mask & images.tie).sum()) if (mask & images.asked).any() else None
+        return {"ties": int((mask & self.outcomes.tie).sum()), "image_ties": on_images}
+
+    def _mean_scores(self, mask: Bools, smaller: float = 1.0) -> list[float]:
+        """Of caption, positives and negatives, each so much smaller; NaN where there are none."""
+        one = self.outcomes
+        columns = (
+            (one.caption, mask),
+            (one.positive, mask & one.has_positive),
+            (one.negative, mask & one.has_negative),
+        )
+        means = [float(np.mean(column[there] / _SCALE)) if there.any() else math.nan for column, there in columns]
+        return [mean * (_SCALE / smaller) for mean in means]
 
 
 def summarise(
     outcomes: Outcomes, seed: int = 0, resamples: int = stats.RESAMPLES, metrics: Sequence[Metric] = ROWS
 ) -> Summary:
     """The numbers of all items and of each value of each tag: fractions between 0 and 1, with intervals."""
-    groups: dict[tuple[str, str], Bools] = {("", ""): np.ones(len(outcomes), dtype=bool)}
-    kinds, kind = kinds_of(outcomes.tags)
-    for tag in _breakdowns(kinds):
-        # Numbers in place of the words: an array of strings gives every row the width of the longest.
-        number = {value: index for index, value in enumerate(sorted({tags.get(tag, "") for tags in kinds}))}
-        values = np.array([number[tags.get(tag, "")] for tags in kinds])[kind]
-        groups |= {(tag, value): values == index for value, index in number.items() if value != ""}
-    numbers = _numbers(outcomes, list(groups.values()), seed, resamples, metrics)
-    by: dict[str, dict[str, ItemNumbers]] = {}
-    for (tag, value), group in zip(list(groups)[1:], numbers[1:], strict=True):
-        by.setdefault(tag, {})[value] = group
-    return Summary(overall=numbers[0], by=by)
+    return Averages(outcomes, seed, resamples, metrics).summary()
 
 
 def _breakdowns(tags: Sequence[Mapping[str, str]]) -> list[str]:
@@ -85,128 +200,72 @@ def _breakdowns(tags: Sequence[Mapping[str, str]]) -> list[str]:
     return [tag for tag, found in values.items() if len(found) <= MOST_GROUPS]
 
 
-def _numbers(
-    outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int, metrics: Sequence[Metric]
-) -> list[ItemNumbers]:
-    asked = columns_of(outcomes, metrics)
-    found = asked.subtracted(
-        stats.averaged(asked.wins, asked.counts, outcomes.cluster, groups, seed=seed, resamples=resamples)
+def spread(captions: stats.Floats) -> float | None:
+    """The standard deviation of the captions' scores; None where there is none to measure by."""
+    largest = float(np.abs(captions).max(initial=0.0)) or 1.0  # some people's scores are near 1e308
+    found = float(np.std(captions / largest)) * largest
+    return found if found > 1e-12 * largest and math.isfinite(found) else None
+
+
+def _graded(outcomes: Outcomes, mask: Bools, unit: float | None) -> Graded:
+    """The graded numbers of the items of `mask`; `unit` is the spread over all items."""
+    cluster, change, above = outcomes.cluster[mask], outcomes.change[mask], outcomes.above[mask]
+    caption, positive, negative = outcomes.caption[mask], outcomes.positive[mask], outcomes.negative[mask]
+    positives, negatives = (part[mask].astype(np.float64) for part in (outcomes.positives, outcomes.negatives))
+    reworded, compared = (positives > 0).astype(np.float64), (negatives > 0).astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap, gap_positive = caption - negative, positive - negative
+        asked = {
+            "margin": (gap, compared, unit),
+            "margin_positive": (gap_positive, reworded * compared, unit),
+            "change": (change, reworded, unit),
+            "invariance_error": (change, positives, 1.0),
+            "sensitivity_gap": (gap, negatives, 1.0),
+            "positive_rate": (above, negatives, 1.0),
+        }
+        found = {name: _mean(*one, cluster) for name, one in asked.items()}
+    values = {name: None if one is None else one[0] for name, one in found.items()}
+    intervals = {name: one[1] for name, one in found.items() if one is not None and one[1] is not None}
+    rate = values["positive_rate"]
+    if rate in (0.0, 1.0):
+        images = stats.distinct(cluster[negatives > 0])
+        intervals["positive_rate"] = Interval(*stats.wilson(round(rate * images), images))
+    elif interval := intervals.get("positive_rate"):
+        intervals["positive_rate"] = Interval(max(0.0, interval.low), min(1.0, interval.high))
+    return Graded(
+        n_positives=int(positives.sum()), n_negatives=int(negatives.sum()), spread=unit, **values, intervals=intervals
     )
-    names, chance = _chance(outcomes, groups, metrics)
-    spread = graded.spread(outcomes.caption)
-    scored = graded.Scored(*(getattr(outcomes, name) for name in graded.Scored._fields))
-    return [
-        ItemNumbers(
-            n=int(mask.sum()),
-            images=stats.distinct(outcomes.cluster[mask]),
-            **_ties(outcomes, mask),
-            metrics=named(asked, found.only(index), mask, _finite_by(names, chance[index])),
-            mean_scores=MeanScores(
-                caption=_mean_score(outcomes.caption[mask]),
-                positive=_mean_score(outcomes.positive[mask & outcomes.has_positive]),
-                negative=_mean_score(outcomes.negative[mask & outcomes.has_negative]),
-            ),
-            graded=graded.graded(scored, mask, spread),
-        )
-        for index, mask in enumerate(groups)
-    ]
 
 
-def _ties(outcomes: Outcomes, mask: Bools) -> dict[str, int | None]:
-    on_images = int((mask & outcomes.images.tie).sum()) if (mask & outcomes.images.asked).any() else None
-    return {"ties": int((mask & outcomes.tie).sum()), "image_ties": on_images}
+def mean_number(values: stats.Floats, cluster: NDArray[np.int64]) -> Number | None:
+    """The mean of the values that are there (not NaN), with the same interval; None where there is none."""
+    there = ~np.isnan(values)
+    found = _mean(np.where(there, values, 0.0), there.astype(np.float64), 1.0, cluster)
+    return None if found is None else Number(value=found[0], interval=found[1], n=int(there.sum()))
 
 
-def named(
-    asked: Columns, found: stats.Average, mask: Bools, chance: Mapping[str, float] | None = None
-) -> dict[str, Number]:
-    """The averages by metric, of those that some item of `mask` is asked."""
-    values, n = found.values, asked.counts[mask].sum(axis=0)
-    return {
-        row.name: Number(
-            value=float(values[at]),
-            interval=Interval(*found.interval(at)),
-            n=int(n[at]),
-            chance=(chance or {}).get(row.name),
-            own=row.own,
-        )
-        for at, row in enumerate(asked.metrics)
-        if math.isfinite(values[at])
-    }
-
-
-def _chance(outcomes: Outcomes, groups: Sequence[Bools], metrics: Sequence[Metric]) -> tuple[list[str], stats.Floats]:
-    """Metrics, and (groups, metrics): the share of a model that orders an item's texts at random."""
-    known = [(row, row.chance) for row in metrics if row.chance is not None]
-    counts = np.stack([~np.isnan(outcomes.column(row)) for row, _ in known], axis=1).astype(np.float64)
-    each = np.stack([chance(outcomes) for _, chance in known], axis=1) * counts
-    found = np.stack([each[mask].sum(0) / np.where(n := counts[mask].sum(0), n, np.nan) for mask in groups])
-    return [row.name for row, _ in known], found
-
-
-def _finite_by(names: Sequence[str], values: stats.Floats) -> dict[str, float]:
-    return {name: float(value) for name, value in zip(names, values, strict=True) if math.isfinite(value)}
-
-
-def _mean_score(values: stats.Floats) -> float | None:
-    return _finite(float(np.mean(values / _SCALE)) * _SCALE) if len(values) else None
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-def macro(
-    outcomes: Outcomes,
-    path: Sequence[str],
-    least: int = 1,
-    seed: int = 0,
-    resamples: int = stats.RESAMPLES,
-    metrics: Sequence[Metric] = ROWS,
-) -> MacroNumbers | None:
-    """Unweighted means over groups, nested along the tags of `path`, outermost first.
-
-    REPLACE is the mean of attributes and relations; VL-CheckList a mean over tests of means over sources of means
-    over files. Innermost groups with fewer than `least` items are left out, as ARO does below 25; None where that
-    leaves nothing (a first look at a few items).
-    """
-    found = leaves(outcomes.tags, path, least)
-    if found is None:
+def _mean(
+    values: stats.Floats, weights: stats.Floats, unit: float | None, cluster: NDArray[np.int64]
+) -> tuple[float, Interval | None] | None:
+    """The weighted mean in units, and its interval where there are two images; None where there is nothing."""
+    held = weights > 0
+    values, weights, cluster = values[held], weights[held], cluster[held]
+    if unit is None or not len(values) or not np.isfinite(values).all():
         return None
-    asked = columns_of(outcomes, metrics)
-    averaged = stats.averaged(asked.wins, asked.counts, outcomes.cluster, found.masks, found.weights, seed, resamples)
-    names, chance = _chance(outcomes, found.masks, metrics)
-    by_chance = _finite_by(names, stats.weighted_mean(chance[None], found.weights)[0])
-    return MacroNumbers(
-        rule="",
-        over=list(path),
-        least=least,
-        groups=len(found.masks),
-        left_out=found.left_out,
-        n=int(found.kept.sum()),
-        **_ties(outcomes, found.kept),
-        metrics=named(asked, asked.subtracted(averaged), found.kept, by_chance),
-        mean_scores=_macro_scores(outcomes, found),
-    )
-
-
-def _macro_scores(outcomes: Outcomes, found: Leaves) -> MeanScores:
-    """Mean scores by the weights of the groups, so that they belong to the accuracies next to them."""
-    columns = [outcomes.caption, outcomes.positive, outcomes.negative]
-    there = [np.ones(len(outcomes), dtype=bool), outcomes.has_positive, outcomes.has_negative]
-    means = np.array(
-        [
-            [
-                value / _SCALE if (value := _mean_score(column[mask & kept])) is not None else np.nan
-                for column, kept in zip(columns, there, strict=True)
-            ]
-            for mask in found.masks
-        ]
-    )
-    caption, positive, negative = (
-        _finite(value * _SCALE) for value in stats.weighted_mean(means[None], found.weights)[0]
-    )
-    return MeanScores(caption=caption, positive=positive, negative=negative)
+    largest = float(np.abs(values).max()) or 1.0
+    values, unit = values / largest, unit / largest
+    mean = float(np.average(values, weights=weights))
+    if not math.isfinite(mean / unit):
+        return None
+    _, place = stats.renumbered(cluster)
+    residuals = np.bincount(place, weights * (values - mean))
+    images = len(residuals)
+    if images < 2:
+        return mean / unit, None
+    error = math.sqrt(float(residuals @ residuals) * images / (images - 1)) / float(weights.sum())
+    half = stats.normal_quantile(0.5 + stats.LEVEL / 2) * error
+    low, high = (mean - half) / unit, (mean + half) / unit
+    return mean / unit, Interval(low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
 @dataclass(frozen=True)
@@ -261,8 +320,8 @@ def measure(
     right and wrong, and what needs a score is left out."""
     if outcomes_only:
         metrics = [row for row in metrics if row.name not in NEED_SCORES]
-    summary = summarise(outcomes, seed, resamples, metrics)
-    averages = _averages(outcomes, benchmark, seed, resamples, metrics) if benchmark else {}
+    every = Averages(outcomes, seed, resamples, metrics)
+    summary, averages = every.summary(), every.by_rule(benchmark) if benchmark else {}
     paper = {wanted: PAPER_METRICS[wanted](rows) for wanted in (benchmark.metrics if benchmark else ())}
     headline = averages.get(benchmark.rule) if benchmark else None
     found = Metrics(overall=summary.overall, by=summary.by, macro=headline, averages=averages, paper=paper)
@@ -289,83 +348,5 @@ def _without_scores(metrics: Metrics) -> Metrics:
     )
 
 
-def _averages(
-    outcomes: Outcomes, benchmark: Benchmark, seed: int, resamples: int, metrics: Sequence[Metric]
-) -> dict[str, MacroNumbers]:
-    """The numbers by each rule; two papers with one rule share the work.
-
-    A rule is left out where no group is large enough, and where items lack its tags: all items without the tag would
-    pass for one group.
-    """
-    known: dict[tuple[tuple[str, ...], int], MacroNumbers | None] = {}
-    found = {}
-    for rule, average in benchmark.averages.items():
-        if rule != benchmark.rule and _lacking(outcomes.tags, average):
-            log.warning("%s: no average %r: items lack the tag %s", benchmark.name, rule, "/".join(average.path))
-            continue
-        key = (average.path, average.least)
-        if key not in known:
-            known[key] = macro(outcomes, average.path, average.least, seed, resamples, metrics)
-        if (numbers := known[key]) is not None:
-            found[rule] = numbers.model_copy(update={"rule": rule})
-    return found
-
-
 def _lacking(tags: Sequence[Mapping[str, str]], average: Average) -> bool:
     return any(tag not in one for one in kinds_of(tags)[0] for tag in average.path)
-
-
-def measure_elsewhere(
-    rows: Sequence[ItemScores],
-    benchmark: Benchmark,
-    items: Sequence[Item] | None = None,
-    rule: str | None = None,
-    seed: int = 0,
-    subject: str = "the scores",
-    metrics: Sequence[Metric] = ROWS,
-    outcomes_only: bool = False,
-) -> Metrics:
-    """A benchmark's numbers of anybody's scores, whose tags are their own, or those of `items` where they are given.
-
-    With `items` the ids of both must be the same: a score too few would be another benchmark.
-    """
-    if items is not None:
-        rows = with_items(rows, items, subject)
-    average = benchmark.averages.get(rule or benchmark.rule)
-    if average is not None and (without := [row for row in rows if any(tag not in row.tags for tag in average.path)]):
-        raise UserError(
-            f"{subject}: {len(without):,} of {len(rows):,} scores lack a tag of {', '.join(average.path)}, over which "
-            f"{benchmark.name} is averaged ({rule or benchmark.rule}), for instance {without[0].id!r}. Name the folder "
-            'of the annotation files with --source, or put the tags into the file: "tags": {"split": "..."}'
-        )
-    require_tags(benchmark.metrics, rows)
-    return measure(rows, outcomes_of(rows), benchmark, seed, metrics=metrics, outcomes_only=outcomes_only)
-
-
-def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) -> Sequence[ItemScores]:
-    """The scores in the items' order with their tags and images; ids that do not match are refused, all at once."""
-    scores = Scores.of(rows)
-    given = {id_: place for place, id_ in enumerate(scores.ids)}
-    wanted = {item.id: (_shape(item), {"tags": item.tags, "paired": item.paired}, item.image) for item in items}
-    problems = Problems(f"{subject}: not the scores of these {len(items):,} items")
-    _name(problems, "doubled", [id_ for id_, count in Counter(scores.ids).items() if count > 1])
-    _name(problems, "unknown: no such item", [id_ for id_ in scores.ids if id_ not in wanted])
-    _name(problems, "missing: item without a score", [id_ for id_ in wanted if id_ not in given])
-    other = [id_ for id_ in given.keys() & wanted.keys() if _shape(scores[given[id_]]) != wanted[id_][0]]
-    _name(problems, "another number of positives, negatives or images than the item", sorted(other))
-    problems.raise_if_any('Expected one score per item: {"id": "...", "caption": 0.31, "negatives": [0.28]}')
-
-    def with_item(score: ItemScores, update: dict[str, object], image: ImageRef | None) -> ItemScores:
-        return score.model_copy(update=update | {"image": image.path if image else score.image})
-
-    return Scores(with_item(scores[given[id_]], update, image) for id_, (_, update, image) in wanted.items())
-
-
-def _name(problems: Problems, what: str, ids: Sequence[str]) -> None:
-    if ids:
-        more = ", ..." if len(ids) > _NAMED else ""
-        problems.add("", f"{len(ids):,} {what}: {', '.join(map(repr, ids[:_NAMED]))}{more}")
-
-
-def _shape(one: ItemScores | Item) -> tuple[int, ...]:
-    return len(one.positives), len(one.negatives), len(one.positive_images), len(one.negative_images)

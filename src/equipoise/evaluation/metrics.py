@@ -3,17 +3,8 @@
 A new metric is a new row. One of your own needs no change here: write a `Metric` in your own file and name it with
 `--metric py:module:name` (docs/extending.md).
 
-For one item, with right captions R (the caption c and its hard positives p) and the highest hard negative n:
-
-    Original     c > n
-    Augmented    every right caption > n
-    Brittleness  some right caption > n and some right caption < n
-    tie          some right caption == n: never a win, never brittle, always counted
-
-All comparisons are strict. With one positive and one negative these are the ECCV paper's definitions
-(c > n > p or p > n > c). The published code prints raw counts and counts a tie as wrong too, so the numbers agree.
-Items without a hard positive count for Original only, items without a hard negative for none of these; what is asked
-of alternative images is in outcomes.py.
+docs/metrics.md defines them: every comparison is strict, and a tie is never a win. Items without a hard positive count
+for Original only, items without a hard negative for none of these; outcomes.py has what is asked of images.
 
 This file imports no numpy, so that whoever shows numbers need not load what computes them.
 """
@@ -22,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -97,160 +89,81 @@ def order_flips(answers: Sequence[Any]) -> float | None:
     return _differ(answers, "order", "wording", "choice")
 
 
-def _of_answers(
-    name: str, title: str, meaning: str, ask: Callable[[Sequence[Any]], float | None], better: Any = "low"
+def _share(
+    name: str, short: str, title: str, meaning: str, wins: Any, counts: str, chance: Any = None, **more: Any
 ) -> Metric:
-    return Metric(
-        name=name,
-        short=title,
-        title=title,
-        meaning=meaning,
-        better=better,
-        side="answers",
-        wins=lambda outcomes: outcomes.of_answers(ask),
-        counts=lambda outcomes: [value == value for value in outcomes.of_answers(ask)],  # not NaN
-    )
+    """A row whose outcomes are columns of `Outcomes`, by their names; a function where they are made of several."""
+    won = attrgetter(wins) if isinstance(wins, str) else wins
+    about: dict[str, Any] = {"name": name, "short": short, "title": title, "meaning": meaning}
+    return Metric(**about, wins=won, counts=attrgetter(counts), chance=chance, **more)
 
 
+def _chance(column: int) -> Callable[[Any], Any]:
+    return lambda outcomes: outcomes.chance[:, column]
+
+
+def _of_answers(
+    name: str, meaning: str, ask: Callable[[Sequence[Any]], float | None], better: Literal["high", "low"] = "low"
+) -> Metric:
+    def counts(outcomes: Any) -> list[bool]:
+        return [value == value for value in outcomes.of_answers(ask)]  # not NaN
+
+    title = name.replace("_", " ")
+    about: dict[str, Any] = {"name": name, "short": title, "title": title, "meaning": meaning, "better": better}
+    return Metric(**about, side="answers", wins=lambda outcomes: outcomes.of_answers(ask), counts=counts)
+
+
+# fmt: off
 _ROWS = (
-    Metric(
-        name="original",
-        short="Orig.",
-        title="Original accuracy",
-        meaning="share of items whose caption scores higher than every hard negative",
-        wins=lambda outcomes: outcomes.original,
-        counts=lambda outcomes: outcomes.has_negative,
-        chance=lambda outcomes: outcomes.chance[:, 0],
-    ),
-    Metric(
-        name="augmented",
-        short="Aug.",
-        title="Augmented accuracy",
-        meaning="share of items whose caption and hard positives all score higher than every hard negative",
-        wins=lambda outcomes: outcomes.augmented,
-        counts=lambda outcomes: outcomes.has_positive,
-        chance=lambda outcomes: outcomes.chance[:, 1],
-    ),
-    Metric(
-        name="brittleness",
-        short="Brittleness",
-        title="Brittleness",
-        meaning="share of items with a right caption above the highest hard negative and another below it",
-        better="low",
-        wins=lambda outcomes: outcomes.brittle,
-        counts=lambda outcomes: outcomes.has_positive,
-        chance=lambda outcomes: outcomes.chance[:, 2],
-    ),
-    Metric(
-        name="drop",
-        short="drop",
-        title="drop",
-        meaning="Original minus Augmented accuracy, on the items with a hard positive",
-        better="low",
-        less="augmented",
-        wins=lambda outcomes: outcomes.original & outcomes.has_positive,
-        counts=lambda outcomes: outcomes.has_positive,
-    ),
-    Metric(
-        name="image_original",
-        short="Image-Orig.",
-        title="Image-Original accuracy",
-        meaning="share of items whose caption scores higher with its own image than with every negative image",
-        side="images",
-        wins=lambda outcomes: outcomes.images.original,
-        counts=lambda outcomes: outcomes.images.asked,
-    ),
-    Metric(
-        name="image_augmented",
-        short="Image-Aug.",
-        title="Image-Augmented accuracy",
-        meaning="share of items whose right texts all score higher with each right image than with every negative one",
-        side="images",
-        wins=lambda outcomes: outcomes.images.augmented,
-        counts=lambda outcomes: outcomes.images.more,
-    ),
-    Metric(
-        name="image_brittleness",
-        short="Image-Brittleness",
-        title="Image-Brittleness",
-        meaning="share of items with a right pair above the negative images of its text and another below one",
-        better="low",
-        side="images",
-        wins=lambda outcomes: outcomes.images.brittle,
-        counts=lambda outcomes: outcomes.images.more,
-    ),
-    Metric(
-        name="image_drop",
-        short="image drop",
-        title="image drop",
-        meaning="Image-Original minus Image-Augmented accuracy, on the items with a second right pair",
-        better="low",
-        side="images",
-        less="image_augmented",
-        wins=lambda outcomes: outcomes.images.original & outcomes.images.more,
-        counts=lambda outcomes: outcomes.images.more,
-    ),
-    Metric(
-        name="text",
-        short="text",
-        title="text score",
-        meaning="Winoground's: share of paired items in which every image prefers its own text",
-        side="images",
-        wins=lambda outcomes: outcomes.images.text,
-        counts=lambda outcomes: outcomes.images.square,
-    ),
-    Metric(
-        name="image",
-        short="image",
-        title="image score",
-        meaning="Winoground's: share of paired items in which every text prefers its own image",
-        side="images",
-        wins=lambda outcomes: outcomes.images.image,
-        counts=lambda outcomes: outcomes.images.square,
-    ),
-    Metric(
-        name="group",
-        short="group",
-        title="group score",
-        meaning="Winoground's: share of paired items with both text and image score",
-        side="images",
-        wins=lambda outcomes: outcomes.images.group,
-        counts=lambda outcomes: outcomes.images.square,
-    ),
-    Metric(
-        name="group_match",
-        short="match",
-        title="GroupMatch",
-        meaning="share of two-by-two items whose right assignment of texts to images has the higher total score "
-        "(arXiv 2510.07632); a tie is no win",
-        side="images",
-        wins=lambda outcomes: outcomes.asked(outcomes.images.two_by_two, _matched),
-        counts=lambda outcomes: outcomes.images.two_by_two,
-        chance=lambda outcomes: 0.5 * outcomes.images.two_by_two,
-    ),
-    _of_answers(
-        "accuracy", "accuracy", "share of an item's answers that are right; the mean over items", _accuracy, "high"
-    ),
-    _of_answers(
-        "order_flips",
-        "order flips",
-        "share of items answered with another option when the options change places; of those answered in two orders",
-        order_flips,
-    ),
-    _of_answers(
-        "wording_flips",
-        "wording flips",
-        "share of items that are right in one wording and wrong in another of the same truth",
-        lambda answers: _differ(answers, "wording", "order", "right"),
-    ),
-    _of_answers(
-        "wording_changes",
-        "wording changes",
-        "share of items answered with another option in another wording, right or wrong; of those answered in two",
-        lambda answers: _differ(answers, "wording", "order", "choice"),
-    ),
-    _of_answers("refusals", "refusals", "share of an item's answers that name none of the options", _refusals),
+    _share("original", "Orig.", "Original accuracy",
+           "share of items whose caption scores higher than every hard negative",
+           "original", "has_negative", _chance(0)),
+    _share("augmented", "Aug.", "Augmented accuracy",
+           "share of items whose caption and hard positives all score higher than every hard negative",
+           "augmented", "has_positive", _chance(1)),
+    _share("brittleness", "Brittleness", "Brittleness",
+           "share of items with a right caption above the highest hard negative and another below it",
+           "brittle", "has_positive", _chance(2), better="low"),
+    _share("drop", "drop", "drop",
+           "Original minus Augmented accuracy, on the items with a hard positive",
+           lambda outcomes: outcomes.original & outcomes.has_positive, "has_positive", better="low", less="augmented"),
+    _share("image_original", "Image-Orig.", "Image-Original accuracy",
+           "share of items whose caption scores higher with its own image than with every negative image",
+           "images.original", "images.asked", side="images"),
+    _share("image_augmented", "Image-Aug.", "Image-Augmented accuracy",
+           "share of items whose right texts all score higher with each right image than with every negative one",
+           "images.augmented", "images.more", side="images"),
+    _share("image_brittleness", "Image-Brittleness", "Image-Brittleness",
+           "share of items with a right pair above the negative images of its text and another below one",
+           "images.brittle", "images.more", side="images", better="low"),
+    _share("image_drop", "image drop", "image drop",
+           "Image-Original minus Image-Augmented accuracy, on the items with a second right pair",
+           lambda outcomes: outcomes.images.original & outcomes.images.more, "images.more",
+           side="images", better="low", less="image_augmented"),
+    _share("text", "text", "text score",
+           "Winoground's: share of paired items in which every image prefers its own text",
+           "images.text", "images.square", side="images"),
+    _share("image", "image", "image score",
+           "Winoground's: share of paired items in which every text prefers its own image",
+           "images.image", "images.square", side="images"),
+    _share("group", "group", "group score",
+           "Winoground's: share of paired items with both text and image score",
+           "images.group", "images.square", side="images"),
+    _share("group_match", "match", "GroupMatch",
+           "share of two-by-two items whose right assignment of texts to images has the higher total score "
+           "(arXiv 2510.07632); a tie is no win",
+           lambda outcomes: outcomes.asked(outcomes.images.two_by_two, _matched), "images.two_by_two",
+           lambda outcomes: 0.5 * outcomes.images.two_by_two, side="images"),
+    _of_answers("accuracy", "share of an item's answers that are right; the mean over items", _accuracy, "high"),
+    _of_answers("order_flips", "share of items answered with another option when the options change places; of those "
+                "answered in two orders", order_flips),
+    _of_answers("wording_flips", "share of items that are right in one wording and wrong in another of the same truth",
+                lambda answers: _differ(answers, "wording", "order", "right")),
+    _of_answers("wording_changes", "share of items answered with another option in another wording, right or wrong; of "
+                "those answered in two", lambda answers: _differ(answers, "wording", "order", "choice")),
+    _of_answers("refusals", "share of an item's answers that name none of the options", _refusals),
 )
+# fmt: on
 METRICS: dict[str, Metric] = {row.name: row for row in _ROWS}  # in the order of every table
 SHARES = tuple(row.name for row in _ROWS if row.side == "texts" and row.less is None)  # of the texts, of all items
 
@@ -259,25 +172,19 @@ def _of_set(name: str, title: str, meaning: str) -> MetricInfo:
     return MetricInfo(name=name, short=title, title=title, meaning=meaning, side="sets")
 
 
-SET_METRICS: dict[str, MetricInfo] = {
-    row.name: row
-    for row in (
-        *(
-            _of_set(f"accuracy@{k}", f"accuracy@{k}", f"share of photos with their class among the best {k}")
-            for k in (1, 5)
-        ),
-        _of_set(
-            "mean_per_class_recall", "mean per-class recall", "accuracy@1 of each class, averaged over the classes"
-        ),
-        *(
-            _of_set(f"{way}_recall@{k}", f"{way.replace('_', ' ')} R@{k}", f"share of searches that find theirs in {k}")
-            for way in ("text_to_image", "image_to_text")
-            for k in (1, 5, 10)
-        ),
-        _of_set("spearman", "Spearman's rho", "rank correlation of the scores with people's ratings"),
-        _of_set("kendall_tau_b", "Kendall's tau-b", "rank correlation of the scores with people's ratings"),
-    )
-}
+_OF_SETS = (
+    _of_set("accuracy@1", "accuracy@1", "share of photos with their class among the best 1"),
+    _of_set("accuracy@5", "accuracy@5", "share of photos with their class among the best 5"),
+    _of_set("mean_per_class_recall", "mean per-class recall", "accuracy@1 of each class, averaged over the classes"),
+    *(
+        _of_set(f"{way}_recall@{k}", f"{way.replace('_', ' ')} R@{k}", f"share of searches that find theirs in {k}")
+        for way in ("text_to_image", "image_to_text")
+        for k in (1, 5, 10)
+    ),
+    _of_set("spearman", "Spearman's rho", "rank correlation of the scores with people's ratings"),
+    _of_set("kendall_tau_b", "Kendall's tau-b", "rank correlation of the scores with people's ratings"),
+)
+SET_METRICS: dict[str, MetricInfo] = {row.name: row for row in _OF_SETS}
 
 
 def info(name: str, found: Any = None) -> MetricInfo:

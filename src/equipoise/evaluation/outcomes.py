@@ -1,26 +1,9 @@
 """Scores -> outcomes: what happened to each item. metrics.py says how an outcome counts.
 
-The same questions about images: does a text prefer its own image to one that it does not describe?
-
-For one item, with right texts T (the caption c and its hard positives), right images I (the item's own i and its
-positive images) and negative images N, a right pair (t, r) of T x I is above where s(t, r) > s(t, n) for every n:
-
-    Image-Original     (c, i) is above
-    Image-Augmented    every right pair is above; of the items that have a hard positive or a positive image
-    Image-Brittleness  some right pair is above, and some strictly below: s(t, r) < s(t, n) for some n
-    tie                a right pair scores exactly as much as the highest negative image of its text:
-                       never a win, never brittle, always counted
-
-A pair is compared with pairs of its own text only: how much a text scores with images at large says nothing of images.
-
-Where every negative image has a text of its own (a `paired` item: negatives[k] describes negative_images[k]),
-Winoground's scores are defined, over the caption and these negatives, the own image and the negative images:
-
-    text score   every image prefers its own text to every other   (image-to-text)
-    image score  every text prefers its own image to every other   (text-to-image)
-    group score  both
-
-All comparisons are strict. With one negative of each, chance is 1/4, 1/4 and 1/6. metrics.py has a row for each.
+Texts: s(c) or s(p) against the highest s(n) of the item. Images: a right pair (a right text, a right image) is above
+where it scores higher than its text does with every negative image. A pair is compared with pairs of its own text only,
+because how much a text scores with images at large says nothing of images. Winoground's scores are defined where
+negatives[k] describes negative_images[k] (a `paired` item). docs/metrics.md has every definition.
 """
 
 from __future__ import annotations
@@ -37,7 +20,6 @@ from numpy.typing import NDArray
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.core.plugins import own_code
-from equipoise.evaluation import graded
 from equipoise.evaluation.metrics import METRICS, Metric
 from equipoise.evaluation.scores import Answer, ImageScores, ItemScores, Lists, Scores
 
@@ -81,7 +63,10 @@ class Outcomes:
     lowest_right: stats.Floats  # of the caption and its positives
     highest_right: stats.Floats
     highest_negative: stats.Floats  # infinite where there is none
-    pairs: graded.Pairs  # the caption with each of the others, for the graded numbers
+    positives: NDArray[np.int64]  # how many
+    negatives: NDArray[np.int64]
+    change: stats.Floats  # the mean of |s(c) - s(p)|; NaN without a positive
+    above: stats.Floats  # the share of negatives that the caption is above; NaN without a negative
     cluster: NDArray[np.int64]
     tags: Sequence[Mapping[str, str]]
     images: ImageOutcomes  # of the image side
@@ -93,7 +78,7 @@ class Outcomes:
     @functools.cached_property
     def chance(self) -> stats.Floats:
         """(items, 3): Original, Augmented and Brittleness of a random order of the texts."""
-        return stats.chance_of_orders(self.pairs.positives + 1, self.pairs.negatives)
+        return stats.chance_of_orders(self.positives + 1, self.negatives)
 
     def asked(self, where: Bools, ask: Callable[[ItemScores], bool]) -> Bools:
         """What `ask` says of the scores of each item of `where`; False of the others."""
@@ -152,6 +137,9 @@ def outcomes_of(scores: Sequence[ItemScores]) -> Outcomes:
     has_positive = (right.counts > 1) & has_negative
     lowest_right, highest_right = right.reduced(np.minimum, math.inf), right.reduced(np.maximum, -math.inf)
     tie = right.reduced(np.logical_or, False, right.values == np.repeat(highest_negative, right.counts))
+    with np.errstate(over="ignore"):
+        change = np.abs(np.repeat(caption, right.counts) - right.values)
+    above = (np.repeat(caption, negatives.counts) > negatives.values).astype(np.float64)
     return Outcomes(
         rows=columns,
         original=caption > highest_negative,
@@ -160,13 +148,16 @@ def outcomes_of(scores: Sequence[ItemScores]) -> Outcomes:
         tie=tie,
         has_positive=has_positive,
         caption=caption,
-        positive=_means(right, skip=1),
-        negative=_means(negatives),
+        positive=_means(right, right.values, skip=1),
+        negative=_means(negatives, negatives.values),
         lowest_right=lowest_right,
         highest_right=highest_right,
         highest_negative=highest_negative,
         cluster=np.array(_clusters(columns), dtype=np.int64),
-        pairs=graded.pairs(right, negatives),
+        positives=right.counts - 1,
+        negatives=negatives.counts,
+        change=_means(right, change, skip=1),
+        above=_means(negatives, above),
         tags=columns.tags,
         has_negative=has_negative,
         images=image_outcomes(columns),
@@ -196,23 +187,20 @@ def _clusters(scores: Scores) -> list[int]:
     return [clusters.setdefault(root(photo) if first else photo, len(clusters)) for photo in own]
 
 
-def _means(lists: Lists, skip: int = 0) -> stats.Floats:
-    """The mean of each list, without its first so many values; NaN where nothing is left.
+def _means(lists: Lists, values: stats.Floats, skip: int = 0) -> stats.Floats:
+    """The mean of the `values` of each list, without its first so many; NaN where nothing is left.
 
     One and two values are most of them, and their sums are exact or correctly rounded as `fsum`'s are.
     """
-    values, first, counts = lists.values, lists.starts + skip, lists.counts - skip
+    first, counts = lists.starts + skip, lists.counts - skip
     found = np.full(len(counts), math.nan)
     one, two = first[counts == 1], first[counts == 2]
     found[counts == 1] = values[one]
     found[counts == 2] = (values[two] / _SCALE + values[two + 1] / _SCALE) / 2 * _SCALE
     for index in np.flatnonzero(counts > 2).tolist():
-        found[index] = _mean(lists[index][skip:])
+        some = values[first[index] : first[index] + counts[index]].tolist()
+        found[index] = math.fsum(value / _SCALE for value in some) / len(some) * _SCALE
     return found
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(value / _SCALE for value in values) / len(values) * _SCALE
 
 
 class Square(NamedTuple):
@@ -220,16 +208,9 @@ class Square(NamedTuple):
 
     text: bool
     image: bool
-    text_tie: bool  # an image puts its own text level with the highest other
+    group: bool
     image_tie: bool  # a text puts its own image level with the highest other
-
-    @property
-    def group(self) -> bool:
-        return self.text and self.image
-
-    @property
-    def tie(self) -> bool:
-        return self.text_tie or self.image_tie
+    tie: bool  # that, or an image puts its own text level with the highest other
 
 
 def square(item: ItemScores) -> Square | None:
@@ -246,12 +227,9 @@ def square_of(scores: Sequence[Sequence[float]]) -> Square:
     texts = [max(scores[k][other] for other in size if other != k) for k in size]  # the highest wrong text of an image
     images = [max(scores[other][k] for other in size if other != k) for k in size]
     own = [scores[k][k] for k in size]
-    return Square(
-        text=all(own[k] > texts[k] for k in size),
-        image=all(own[k] > images[k] for k in size),
-        text_tie=any(own[k] == texts[k] for k in size),
-        image_tie=any(own[k] == images[k] for k in size),
-    )
+    text, image = (all(own[k] > other[k] for k in size) for other in (texts, images))
+    text_tie, image_tie = (any(own[k] == other[k] for k in size) for other in (texts, images))
+    return Square(text, image, text and image, image_tie, text_tie or image_tie)
 
 
 class _Pairs(NamedTuple):

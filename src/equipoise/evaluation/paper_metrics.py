@@ -29,9 +29,7 @@ def ranks(scores: Sequence[ItemScores]) -> PaperNumbers:
     rank = np.array([1 + sum(value >= s.caption for value in s.negatives) for s in scores if s.negatives])
     found: PaperNumbers = {"n": len(rank)}
     for k in (1, 3, 5, 10):
-        wins = int((rank <= k).sum())
-        found[f"recall_at_{k}"] = wins / len(rank)
-        found[f"recall_at_{k}_interval"] = Interval(*stats.wilson(wins, len(rank)))
+        found |= _share(f"recall_at_{k}", (rank <= k).tolist())
     return found | {"mean_rank": float(rank.mean()), "median_rank": float(np.median(rank))}
 
 
@@ -108,7 +106,7 @@ def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
             > max([*text.caption_negatives, *(v for row in text.positives_negatives for v in row)])
             for text in asked
         ]
-        found |= {"tot": sum(wins) / len(wins), "tot_interval": Interval(*stats.wilson(sum(wins), len(wins)))}
+        found |= _share("tot", wins)
     return found
 
 
@@ -131,8 +129,7 @@ def mirrored(scores: Sequence[ItemScores]) -> PaperNumbers:
             if name:
                 wins.setdefault(f"{name}_{split}", []).append(all(one.caption > max(one.negatives) for one in pair))
     for name, won in wins.items():
-        found[name] = sum(won) / len(won)
-        found[f"{name}_interval"] = Interval(*stats.wilson(sum(won), len(won)))
+        found |= _share(name, won)
     return found | _wordings(scores)
 
 
@@ -148,13 +145,12 @@ def _wordings(scores: Sequence[ItemScores]) -> PaperNumbers:
     right, wrong = (margins > 0).sum(axis=1), (margins < 0).sum(axis=1)
     counts = np.ones((len(asked), 2))
     wins = np.stack([right == 2, (right == 1) & (wrong == 1)], axis=1).astype(np.float64)
-    clusters: dict[str, int] = {}
-    cluster = np.array([clusters.setdefault(row[0].image or row[0].id, len(clusters)) for row in asked])
+    cluster = _numbered([row[0].image or row[0].id for row in asked])
     measured, ratios = stats.grouped_ratios(wins, counts, cluster, [np.ones(len(asked), dtype=bool)])
     found: PaperNumbers = {"rows": len(asked)}
     for column, name in enumerate(("both_wordings", "one_wording")):
         found[name] = float(measured[0, column])
-        low, high = stats.share_interval(float(measured[0, column]), ratios[:, 0, column], len(clusters))
+        low, high = stats.share_interval(float(measured[0, column]), ratios[:, 0, column], stats.distinct(cluster))
         found[f"{name}_interval"] = Interval(low, high)
     return found
 
@@ -189,10 +185,7 @@ def truth(scores: Sequence[ItemScores]) -> PaperNumbers:
 
 
 def _auc(
-    value: stats.Floats,
-    true: NDArray[np.bool_],
-    weight: stats.Floats,
-    within: NDArray[np.int64] | None = None,
+    value: stats.Floats, true: NDArray[np.bool_], weight: stats.Floats, within: NDArray[np.int64] | None = None
 ) -> float:
     """The area under the ROC curve of weighted items; NaN without both kinds. `within`: pairs of one group only."""
     order = np.argsort(value, kind="stable") if within is None else np.lexsort((value, within))
@@ -269,8 +262,7 @@ def sets(scores: Sequence[ItemScores]) -> PaperNumbers:
         pairs = [one[a] and one[b] for one in mine for a, b in _OPPOSITE.items() if a in one and b in one]
         whole = [all(one.values()) for one in mine if len(one) == 4]
         for name, wins in {f"{split}_pair": pairs, f"{split}_set": whole}.items():
-            found |= {f"{name}_n": len(wins), name: sum(wins) / len(wins) if wins else None}
-            found[f"{name}_interval"] = Interval(*stats.wilson(sum(wins), len(wins)))
+            found |= {f"{name}_n": len(wins)} | _share(name, wins)
     return found
 
 
@@ -290,10 +282,15 @@ _AUC_RESAMPLES = 1000
 
 def require_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> None:
     """Refuse items that lack what a paper's metric reads, before a model has scored them for an hour."""
-    _require_named_tags(metrics, items)
-    for metric in _NEED_SQUARES.intersection(metrics):
-        without = [item.id for item in items if not _has_square(item)]
-        if without:
+    for metric in metrics:
+        tag = NEEDED_TAGS.get(metric)
+        if without := [item.id for item in items if tag is not None and tag not in item.tags]:
+            raise UserError(
+                f"{len(without):,} of {len(items):,} items lack the tag {tag!r}, by which the metric {metric!r} finds "
+                f"the items that belong together, for instance {without[0]!r}. Add the tag (two items per {tag}), or "
+                "give the items ids that are not the benchmark's."
+            )
+        if without := [item.id for item in items if metric in _NEED_SQUARES and not _has_square(item)]:
             raise UserError(
                 f"{len(without):,} of {len(items):,} items are not two images and two captions, which the metric "
                 f"{metric!r} compares, for instance {without[0]!r}. Give each negative_images, negatives that "
@@ -304,15 +301,3 @@ def require_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> 
 
 def _has_square(item: Item | ItemScores) -> bool:
     return item.paired or ("pair" in item.tags and bool(item.negatives) and not item.negative_images)
-
-
-def _require_named_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> None:
-    for metric in metrics:
-        tag = NEEDED_TAGS.get(metric)
-        without = [item.id for item in items if tag is not None and tag not in item.tags]
-        if without:
-            raise UserError(
-                f"{len(without):,} of {len(items):,} items lack the tag {tag!r}, by which the metric {metric!r} finds "
-                f"the items that belong together, for instance {without[0]!r}. Add the tag (two items per {tag}), or "
-                "give the items ids that are not the benchmark's."
-            )

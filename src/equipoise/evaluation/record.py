@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, computed_field
 
 from equipoise.benchmarks.ceilings import Ceilings
 from equipoise.core.provenance import Environment
@@ -79,7 +79,7 @@ class MeanScores(_Part):
 
 
 class Graded(_Part):
-    """How far, not only how often; evaluation/graded.py says what is whose. None where nothing was measured."""
+    """How far, not only how often; docs/metrics.md says what is whose. None where nothing was measured."""
 
     n_positives: int  # pairs of a caption and a hard positive
     n_negatives: int
@@ -185,15 +185,15 @@ class BenchmarkId(_Part):
     name: str
     items_sha256: str
     splits: list[str]  # those of the items
-    limit: int | None  # only the first so many items, None for all
-    chance: dict[str, float]
-    macro: list[str]  # the tags its headline is averaged over
-    least: int  # groups with fewer items are left out of that
-    averages: dict[str, AverageId]  # every rule
-    metrics: list[str]  # of its paper
-    ties: str | None  # how the paper's own code counts a tie; ours is never a win. None, as below: the user's own items
-    citation: str | None
-    notes: str | None
+    limit: int | None = None  # only the first so many items, None for all
+    chance: dict[str, float] = Field(default_factory=dict)
+    macro: list[str] = Field(default_factory=list)  # the tags its headline is averaged over
+    least: int = 1  # groups with fewer items are left out of that
+    averages: dict[str, AverageId] = Field(default_factory=dict)  # every rule
+    metrics: list[str] = Field(default_factory=list)  # of its paper
+    ties: str | None = None  # how the paper's code counts a tie; ours is never a win. None, as below: the user's items
+    citation: str | None = None
+    notes: str | None = None
     counts: dict[str, int] = Field(default_factory=dict)  # of a set: classes, templates, captions
 
 
@@ -236,21 +236,6 @@ class ItemCounts(_Part):
     items: int
     scored: int
     skipped: int
-
-
-class FullArguments(_Part):
-    """Every argument with its default filled in."""
-
-    images: str | None
-    out: str | None
-    cache: str | None
-    batch_size: int
-    workers: int
-
-
-class Arguments(_Part):
-    passed: dict[str, JsonValue]  # as the user gave them
-    in_full: FullArguments
 
 
 class Seconds(_Part):
@@ -324,7 +309,7 @@ class RunRecord(_Part):
     preflight: Preflight | None = None  # None: not run (Python), or the model reads no images
     settings: Settings
     metrics: Metrics
-    edits: dict[str, Graded] = Field(default_factory=dict)  # by what the items say was changed: "negative swap object"
+    edits: dict[str, int] = Field(default_factory=dict)  # texts by what was changed in them: "negative swap object"
     # Of a model with a text tower: the mean cosine of captions with their hard positives, and with their negatives.
     text_cosines: dict[str, Number] = Field(default_factory=dict)
     ceilings: Ceilings | None = None  # what the texts alone decide; None: not of items
@@ -333,10 +318,11 @@ class RunRecord(_Part):
     skipped: dict[str, str]  # item id -> why; the first hundred
     read_alike: list[str] = Field(default_factory=list)  # items: a right text has the embedding of a negative; likewise
     counts: dict[str, int]
-    arguments: Arguments
+    arguments: dict[str, JsonValue]  # as the user gave them; images, out, cache, batch_size and workers in full
     environment: Environment
     seconds: Seconds
     scores_sha256: str | None  # of items.jsonl; None: none was written, the run is in memory
+    metrics_sha256: str | None  # of `metrics` as JSON; likewise
     published: Published | None = None  # None: scored here
 
     @property
@@ -351,14 +337,18 @@ class Change(_Part):
 
     difference: float
     interval: Interval
-    clear: bool  # the interval leaves zero out
-    by_run: list[float]
     p: float | None = None  # of comparing.models: images' signs flipped; with several seeds Student's t
     adjusted: float | None = None  # that p-value, corrected for all of its table
     detectable: float | None = None  # the smallest difference that would be found in 80 of 100 repetitions
     image_error: float | None = None  # standard errors: other images, these seeds
     seed_error: float | None = None  # other seeds; None: each side is one run
     own: MetricInfo | None = None  # of a metric of the user's own: what it is
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves zero out."""
+        return self.interval.low > 0 or self.interval.high < 0
 
     @property
     def significant(self) -> bool:

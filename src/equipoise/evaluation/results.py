@@ -1,6 +1,8 @@
 """A run on disk: result.json (the record one can trust in a year) and items.jsonl (scores and outcomes).
 
-Both are written atomically and result.json last, so a folder that has it is whole. It holds the hash of items.jsonl.
+Both are written atomically and result.json last, so a folder that has it is whole. It holds the hash of items.jsonl
+and of its own numbers, so what was edited is refused. Only the same run (items, photos, model, settings) stands for
+another.
 """
 
 from __future__ import annotations
@@ -16,16 +18,17 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 import equipoise
-from equipoise.benchmarks.base import Average, Benchmark
-from equipoise.core import stats
+from equipoise.benchmarks.base import Benchmark
+from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
-from equipoise.core.files import atomic_write, read_json, sha256_file, write_json
+from equipoise.core.files import atomic_write, read_json, sha256_file, sha256_json, write_json
+from equipoise.data import identity
 from equipoise.data.items import IMAGES, Item
 from equipoise.data.readers.records import checked, explain, jsonl_lines
-from equipoise.evaluation.averages import NEED_SCORES, measure
+from equipoise.evaluation.averages import NEED_SCORES
 from equipoise.evaluation.metrics import Metric, kept
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
-from equipoise.evaluation.record import SCHEMA, BenchmarkId, Metrics, Numbers, RunRecord
+from equipoise.evaluation.record import SCHEMA, AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores
 
 
@@ -77,9 +80,14 @@ def _write(folder: Path, record: RunRecord, lines: Iterable[Mapping[str, Any]]) 
     with atomic_write(folder / "items.jsonl") as handle:
         for line in lines:
             handle.write(_ENCODER.encode(line) + "\n")
-    record = record.model_copy(update={"scores_sha256": sha256_file(folder / "items.jsonl")})
+    hashes = {"scores_sha256": sha256_file(folder / "items.jsonl"), "metrics_sha256": _of_numbers(record)}
+    record = record.model_copy(update=hashes)
     write_json(folder / "result.json", record.model_dump(mode="json", by_alias=True))
     return record
+
+
+def _of_numbers(record: RunRecord) -> str:
+    return sha256_json(record.metrics.model_dump(mode="json"))
 
 
 def _lines(
@@ -113,7 +121,7 @@ _SCORE_FILES = {".jsonl", ".csv", ".tsv"}
 def read_run(folder: Path) -> tuple[RunRecord, Sequence[Any]]:
     """A finished run and its rows (scores of items, or the rows of a set); others than its own are refused."""
     record = read_result(folder)
-    path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
+    path = _items_file(folder)
     written = record.scores_sha256  # by us, line for line
     if written is not None and path.exists() and sha256_file(path) != written:
         raise UserError(
@@ -137,30 +145,8 @@ def read_run(folder: Path) -> tuple[RunRecord, Sequence[Any]]:
     return record, rows
 
 
-def measured_again(
-    folder: Path, own: Sequence[Metric] | None = None
-) -> tuple[RunRecord, Sequence[Any], Outcomes | None]:
-    """A finished run with the numbers of its rows, so that a number that someone wrote into result.json is refused.
-
-    `own` are the user's metrics, to be asked again; without them their outcomes are read.
-    """
-    record, rows = read_run(folder)
-    if record.kind == "aggregate":
-        return record, rows, None
-    if record.kind != "items":
-        from equipoise.evaluation.sets.kinds import measure as measure_set
-
-        fresh = measure_set(record.kind, rows, record.benchmark.counts, record.settings.seed)
-        refuse_edited(folder, record, fresh)
-        return record.model_copy(update={"metrics": fresh}), rows, None
-    outcomes = read_outcomes(folder, record, rows) if own is None else outcomes_of(rows)
-    metrics = metrics_of(record) if own is None else [*ROWS, *own]
-    resamples = 0 if own is None else stats.RESAMPLES
-    fresh = measure(
-        rows, outcomes, _benchmark(record.benchmark), record.settings.seed, resamples, metrics, is_outcomes_only(record)
-    )
-    refuse_edited(folder, record, fresh)
-    return (record if own is None else record.model_copy(update={"metrics": fresh})), rows, outcomes
+def _items_file(folder: Path) -> Path:
+    return (folder if folder.is_dir() else folder.parent) / "items.jsonl"
 
 
 def metrics_of(record: RunRecord) -> list[Metric]:
@@ -184,7 +170,7 @@ def read_outcomes(folder: Path, record: RunRecord, rows: Sequence[ItemScores]) -
     outcomes = outcomes_of(rows)
     if not record.settings.metrics:
         return outcomes
-    path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
+    path = _items_file(folder)
     problems = Problems(str(path))
     lines = [line.outcome for _, line in checked(jsonl_lines(path, problems), _Outcome, problems, doubled=False)]
     problems.raise_if_any()
@@ -216,7 +202,13 @@ def read_result(folder: Path) -> RunRecord:
         )
     problems = Problems(f"{path}: not a whole result of equipoise")
     try:
-        return RunRecord.model_validate_json(json.dumps(value))
+        record = RunRecord.model_validate_json(json.dumps(value))
+        if record.metrics_sha256 not in (None, _of_numbers(record)):
+            raise UserError(
+                f"{path}: its numbers were changed after the run (the sha256 in it is of others). Evaluate again into "
+                "another folder (--out)."
+            )
+        return record
     except ValidationError as error:
         explain(error, "", problems)
     except RecursionError:
@@ -229,7 +221,7 @@ def find_runs(folders: Sequence[Path], sets: bool = False) -> list[tuple[Path, R
     """Every finished run of items in or below the folders, in order; with `sets` those of other kinds too."""
     found = []
     for folder in folders:
-        places = _places(folder) if folder.is_dir() else [folder]
+        places = [path.parent for path in sorted(folder.rglob("result.json"))] if folder.is_dir() else [folder]
         records = [(place, read_result(place)) for place in places]
         wanted = [(place, record) for place, record in records if sets or record.kind == "items"]
         if not wanted:
@@ -247,70 +239,110 @@ def read_texts(folder: Path, places: Collection[int] | None = None) -> dict[str,
 def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[Shown]:
     """Texts and boxes of every item that a run scored, or of those in some places, counted from 0 as its scores are;
     what is wrong with the file is raised at its end."""
-    path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
+    path = _items_file(folder)
     problems = Problems(str(path))
     for _, line in checked(jsonl_lines(path, problems, places), Shown, problems, doubled=False):
         yield line
     problems.raise_if_any()
 
 
-def _places(folder: Path) -> list[Path]:
-    return [path.parent for path in sorted(folder.rglob("result.json"))]
+# The rest of a benchmark's id are words about it.
+_COUNTED: Any = dict.fromkeys(("name", "items_sha256", "macro", "least", "metrics"), True)
+_COUNTED |= {"averages": {"__all__": {"over", "least"}}}
 
 
-def refuse_edited(folder: Path, record: RunRecord, fresh: Metrics) -> None:
-    """Raise where result.json says something else than its rows, whose numbers are `fresh`.
+def of_run(run: RunRecord | Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that a run's numbers depend on, of its record or of the same parts by name."""
+    parts = run if isinstance(run, Mapping) else {part: getattr(run, part) for part in _PARTS}
+    return {
+        part: value.model_dump(mode="json", include=_COUNTED if part == "benchmark" else None)
+        for part, value in parts.items()
+    }
 
-    Intervals are left out: they take a while, and differ in the last digits between versions of numpy.
+
+_PARTS = ("benchmark", "model", "settings", "images")
+
+
+def refuse_other(folder: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+    """Raise where the finished run in `folder` is not this one, or cannot be known to be; photos that nobody has read
+    yet are not compared."""
+    also = []
+    if identity.of_card(here["model"]) is None:
+        also.append('the model has no identity of its own: give it a card, {"digest": "..."}')
+    run_folder.refuse_other(folder, {part: there.get(part) for part in here}, here, also=also)
+
+
+def benchmark_id(
+    items: Sequence[Item], benchmark: Benchmark | None, name: str | None = None, limit: int | None = None
+) -> BenchmarkId:
+    """Which items these are; without a benchmark they are a caller's own list, averaged plainly."""
+    about: dict[str, Any] = {}
+    if benchmark is not None:
+        averages = benchmark.averages.items()
+        about = {
+            "chance": dict(benchmark.chance),
+            "macro": list(benchmark.macro),
+            "least": benchmark.least,
+            "averages": {rule: AverageId(over=list(a.path), least=a.least, cite=a.cite) for rule, a in averages},
+            "metrics": list(benchmark.metrics),
+            **{fact: getattr(benchmark, fact) for fact in ("ties", "citation", "notes")},
+        }
+    splits = sorted({item.tags["split"] for item in items if "split" in item.tags})
+    name = name or (benchmark.name if benchmark else "items")
+    return BenchmarkId(name=name, items_sha256=identity.of_items(items), splits=splits, limit=limit, **about)
+
+
+def images_id(digests: Mapping[str, bytes]) -> ImagesId:
+    return ImagesId(**identity.of_photos(digests))
+
+
+def model_card(model: Any, *, probe: bool) -> ModelCard:
+    """What a model says of itself, or at least its class; a card that no file could hold is refused.
+
+    With `probe`, a model that gives neither a hash of its weights nor a digest gets one from what it answers.
     """
-    measured = {name for part in _parts(record.metrics).values() for name in part.metrics}  # now there may be more
-    there, here = _flat(record.metrics, measured), _flat(fresh, measured)
-    wrong = sorted(name for name in there.keys() | here.keys() if not _equal(there.get(name), here.get(name)))
-    if wrong:
-        raise UserError(
-            f"{folder / 'result.json'}: changed after the run: items.jsonl gives other numbers for "
-            f"{', '.join(wrong[:5])}. Evaluate again into another folder (--out)."
-        )
+    nameless = {"spec": f"object of {type(model).__module__}.{type(model).__qualname__}"}
+    problems = Problems(f"the card of the model ({nameless['spec']})")
+    try:
+        stated = dict(getattr(model, "card", None) or {})
+        whole = nameless | stated | {"device": str(getattr(model, "device", "cpu"))}
+        card = ModelCard.model_validate_json(json.dumps(whole, allow_nan=False))  # as it will be read again
+    except ValidationError as error:
+        explain(error, "", problems)
+    except (TypeError, ValueError) as error:
+        problems.add("", f"not what JSON can hold ({error})")
+    problems.raise_if_any('Expected plain JSON values, for instance {"spec": "mine", "weight_sha256": "..."}')
+    if probe and not (card.weight_sha256 or card.digest):
+        card = card.model_copy(update={"digest": identity.of_answers(model)})
+    return card
 
 
-def _benchmark(about: BenchmarkId) -> Benchmark:
-    """The part of the benchmark's facts that its numbers need."""
-    averages = {rule: Average(tuple(one.over), one.cite, one.least) for rule, one in about.averages.items()}
-    return Benchmark(
-        name=about.name,
-        title=about.name,
-        splits={},
-        chance=about.chance,
-        ties="",
-        licence="",
-        citation="",
-        url="",
-        get="",
-        load=lambda source, splits: (),
-        averages=averages,
-        metrics=tuple(about.metrics),
-    )
+_WRITES = ("items.jsonl", "result.json")
 
 
-def _parts(metrics: Metrics) -> dict[str, Numbers]:
-    found: dict[str, Numbers] = {"overall": metrics.overall} | ({"macro": metrics.macro} if metrics.macro else {})
-    found |= {f"by.{tag}.{value}": one for tag, values in metrics.by.items() for value, one in values.items()}
-    return found | {f"averages.{rule}": one for rule, one in metrics.averages.items()}
+def claim(folder: Path, parts: Mapping[str, Any], command: str = "eval") -> None:
+    """Take the folder for this run; an unfinished one leaves nothing to keep, its embeddings are in the cache."""
+    refuse_other_run(folder, parts)
+    if not (folder / "result.json").exists():
+        run_folder.take(folder, command, of_run(parts), writes=_WRITES, resumes=False)
 
 
-def _flat(metrics: Metrics, measured: Collection[str]) -> dict[str, Any]:
-    """Every number of these metrics but the intervals, by its place."""
-    found: dict[str, Any] = {}
-    for part, one in _parts(metrics).items():
-        found |= {f"{part}.{name}": getattr(one, name) for name in ("n", "ties", "image_ties")}
-        known = {name: number for name, number in one.metrics.items() if name in measured}
-        found |= {f"{part}.{name}": number.value for name, number in known.items()}
-        found |= {f"{part}.{name}.n": number.n for name, number in known.items()}
-    papers = {f"paper.{paper}.{name}": one for paper, all_ in metrics.paper.items() for name, one in all_.items()}
-    return found | {name: one for name, one in papers.items() if not isinstance(one, tuple)}
+def refuse_other_run(folder: Path, parts: Mapping[str, Any]) -> None:
+    if (folder / "result.json").exists():
+        refuse_other(folder, of_run(read_result(folder)), of_run(parts))
 
 
-def _equal(first: Any, second: Any) -> bool:
-    if isinstance(first, int | float) and isinstance(second, int | float):
-        return math.isclose(first, second, abs_tol=1e-9)
-    return bool(first == second)
+def refuse_early(folder: Path, spec: str, benchmark: BenchmarkId | None) -> None:
+    """What `claim` would refuse, as far as it is known before the model is loaded."""
+    if not (folder / "result.json").exists():
+        run_folder.refuse_early(folder, "eval", {}, writes=_WRITES)
+        return
+    record = read_result(folder)
+    there, here = of_run(record), {} if benchmark is None else of_run({"benchmark": benchmark})
+    if record.arguments.get("model") == record.model.spec != spec:
+        there["model"], here["model"] = {"spec": record.model.spec}, {"spec": spec}
+    run_folder.refuse_other(folder, {part: there[part] for part in here}, here)
+
+
+def is_finished(folder: Path) -> bool:
+    return (folder / "result.json").exists() and (folder / "items.jsonl").exists()

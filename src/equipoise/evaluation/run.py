@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from pydantic import JsonValue
 
@@ -22,46 +23,29 @@ from equipoise.core import run_folder
 from equipoise.core.errors import UserError
 from equipoise.core.files import stays_inside
 from equipoise.core.provenance import environment
-from equipoise.data.identity import trained_on
+from equipoise.data.identity import batch_matters, trained_on
 from equipoise.data.images import ImageSource
 from equipoise.data.items import Item
-from equipoise.evaluation.averages import measure
-from equipoise.evaluation.baselines import add_baselines, known_runs
-from equipoise.evaluation.embedding.cache import EmbeddingCache, default_world
-from equipoise.evaluation.embedding.processes import ALONE, Ranks
-from equipoise.evaluation.graded import by_edit, mean_number
+from equipoise.evaluation.averages import mean_number, measure
+from equipoise.evaluation.baselines import add_baselines
+from equipoise.evaluation.embedding.cache import ALONE, EmbeddingCache, Ranks, ScoringOptions, default_world
+from equipoise.evaluation.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags
-from equipoise.evaluation.record import (
-    Arguments,
-    BenchmarkId,
-    FullArguments,
-    ItemCounts,
-    Numbers,
-    Preflight,
-    RunRecord,
-    Seconds,
-)
-from equipoise.evaluation.results import measured_again, write_run, write_set
-from equipoise.evaluation.run_id import (
+from equipoise.evaluation.record import BenchmarkId, ItemCounts, Numbers, Preflight, RunRecord, Seconds, Settings
+from equipoise.evaluation.results import (
     benchmark_id,
     claim,
     images_id,
     is_finished,
     model_card,
+    read_run,
     refuse_other_run,
-    settings_of,
+    write_run,
+    write_set,
 )
-from equipoise.evaluation.scores import Scores
-from equipoise.evaluation.scoring import (
-    Scoring,
-    ScoringOptions,
-    default_batch,
-    default_workers,
-    score_items,
-    scored_photos,
-)
+from equipoise.evaluation.scoring import Scoring, default_batch, default_workers, score_items, scored_photos
 from equipoise.models.base import reads_images
 
 if TYPE_CHECKING:
@@ -83,6 +67,26 @@ class Result:
         return self.record.metrics.headline
 
 
+class Options(TypedDict, total=False):
+    """What every evaluation takes.
+
+    With `out`, the run is written there. A folder that holds this very run (same items, photos, model and settings) is
+    read instead, and one that holds another is refused before anything is computed. `preflight` is what `kept.checked`
+    says of the model, and becomes part of the record. `ranks` are processes that score together; only the first calls
+    `evaluate`, see `evaluate_loaded`.
+    """
+
+    out: str | Path | None
+    cache: EmbeddingCache | None
+    batch_size: int | None
+    workers: int | None
+    allow_missing: bool
+    seed: int
+    preflight: Preflight | None
+    arguments: Mapping[str, JsonValue] | None
+    ranks: Ranks
+
+
 def evaluate(
     model: Any,
     items: Sequence[Item],
@@ -90,66 +94,32 @@ def evaluate(
     images: str | Path | ImageSource | None = None,
     benchmark: Benchmark | None = None,
     name: str | None = None,
-    out: str | Path | None = None,
-    cache: EmbeddingCache | None = None,
-    batch_size: int | None = None,
-    workers: int | None = None,
-    allow_missing: bool = False,
-    seed: int = 0,
     limit: int | None = None,
-    blind: Sequence[Path] = (),
     metrics: Sequence[Metric] = (),
-    preflight: Preflight | None = None,
-    arguments: Mapping[str, JsonValue] | None = None,
-    ranks: Ranks = ALONE,
+    **options: Unpack[Options],
 ) -> Result:
     """Measure `model` on `items` whose images lie in `images`: a folder, tar shards or Parquet files.
 
     `model` comes from `load_model`, or is any object with `embed_images` and `embed_texts` (lists of PIL images and
-    of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there. A folder that
-    holds this very run (same items, photos, model and settings) is read instead, and one that holds another is refused
-    before anything is computed. With `limit`, only the first so many items count. `blind` are folders of finished runs
-    of blind models on these items, which the result then shows with the blind baselines that are always computed.
-    `metrics` are your own (`metrics.Metric`), measured and shown with ours. `preflight` is what `kept.checked` says of
-    the model, and becomes part of the record. `ranks` are processes that score together; only the first calls this, see
-    `evaluate_loaded`.
+    of strings in, one row each out), or with `score_pairs`. With `limit`, only the first so many items count.
+    `metrics` are your own (`metrics.Metric`), measured and shown with ours.
     """
-    task = ItemsTask(items[:limit], images, benchmark, name, limit, tuple(blind), tuple(metrics))
-    how = _options(model, batch_size, workers, cache, allow_missing, ranks)
-    place = str(images) if images is not None else None
-    return _evaluate(model, task, how, out, seed, arguments, place, preflight)
+    return _evaluate(model, ItemsTask(items[:limit], images, benchmark, name, limit, tuple(metrics)), **options)
 
 
-def evaluate_set(
-    model: Any,
-    data: AnySet,
-    *,
-    out: str | Path | None = None,
-    cache: EmbeddingCache | None = None,
-    batch_size: int | None = None,
-    workers: int | None = None,
-    allow_missing: bool = False,
-    seed: int = 0,
-    preflight: Preflight | None = None,
-    arguments: Mapping[str, JsonValue] | None = None,
-    ranks: Ranks = ALONE,
-) -> Result:
+def evaluate_set(model: Any, data: AnySet, **options: Unpack[Options]) -> Result:
     """The same of a set of `evaluation.sets.open.open_set`: classification, retrieval or ratings."""
-    from equipoise.evaluation.sets.kinds import SetTask
-
-    how = _options(model, batch_size, workers, cache, allow_missing, ranks)
-    return _evaluate(model, SetTask(data), how, out, seed, arguments, str(data.source), preflight)
+    return _evaluate(model, Loaded(data.name, data=data).task(), **options)
 
 
-def _options(
-    model: Any,
-    batch_size: int | None,
-    workers: int | None,
-    cache: EmbeddingCache | None,
-    allow_missing: bool,
-    ranks: Ranks,
-) -> ScoringOptions:
-    return ScoringOptions(batch_size or default_batch(model), workers or default_workers(), cache, allow_missing, ranks)
+def _how(model: Any, options: Options) -> ScoringOptions:
+    return ScoringOptions(
+        options.get("batch_size") or default_batch(model),
+        options.get("workers") or default_workers(),
+        options.get("cache"),
+        options.get("allow_missing", False),
+        options.get("ranks", ALONE),
+    )
 
 
 @dataclass(frozen=True)
@@ -160,10 +130,13 @@ class ItemsTask:
     images: str | Path | ImageSource | None
     benchmark: Benchmark | None
     name: str | None
-    limit: int | None
-    blind: tuple[Path, ...]
-    own: tuple[Metric, ...]
+    limit: int | None = None
+    own: tuple[Metric, ...] = ()
     kind = "items"
+
+    @property
+    def place(self) -> str | None:
+        return None if self.images is None else str(self.images)
 
     def about(self) -> BenchmarkId:
         require_tags(self.benchmark.metrics if self.benchmark else (), self.items)
@@ -177,17 +150,9 @@ class ItemsTask:
         return score_items(model, self.items, images=self.images, text_scores=asked, **vars(how))
 
 
-def _evaluate(
-    model: Any,
-    task: Any,
-    how: ScoringOptions,
-    out: str | Path | None,
-    seed: int,
-    arguments: Mapping[str, JsonValue] | None,
-    images: str | None,
-    preflight: Preflight | None,
-) -> Result:
+def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
     """The task, on disk where `out` is given: whose folder, scores, numbers, result.json last."""
+    out, seed, how = options.get("out"), options.get("seed", 0), _how(model, options)
     folder = None if out is None else Path(out)
     started = time.monotonic()
     own = task.own if task.kind == "items" else ()
@@ -197,52 +162,40 @@ def _evaluate(
             "model": model_card(model, probe=folder is not None),
             "settings": settings_of(model, seed, how.allow_missing, how.batch_size, own),
         }
-        known = known_runs(task.blind, parts["benchmark"].items_sha256) if task.kind == "items" and task.blind else None
         if folder is not None:
             claim(folder, parts)
         if folder is not None and is_finished(folder):  # only then are the photos read for their hashes alone
             how.ranks.lead(scores=False)
             parts["images"] = images_id(task.photos(how) if reads_images(model) else {})
             refuse_other_run(folder, parts)
-            record, rows, outcomes = measured_again(folder, own)
-            if known is not None and outcomes is not None:
-                ids = Scores.of(rows).ids
-                shown = add_baselines(ids, outcomes, task.items, task.benchmark, seed, known, [*ROWS, *own])
-                record = record.model_copy(update={"blind": shown})
-            return Result(record, rows, outcomes, read_from=folder)
+            record, rows = read_run(folder)
+            return Result(record, rows, outcomes_of(rows) if task.kind == "items" else None, read_from=folder)
         how.ranks.lead(scores=True)
         scoring = task.score(model, how)
         parts["images"] = images_id(scoring.digests)
         scored = time.monotonic()
-        outcomes, measured = _measured(model, task, scoring, parts, seed, known)
-        record = RunRecord(
-            kind=task.kind,
-            date=datetime.now(UTC).replace(microsecond=0),
-            preflight=preflight,
-            **parts,
-            **measured,
-            n=ItemCounts(
-                items=len(scoring.rows) + len(scoring.skipped), scored=len(scoring.rows), skipped=len(scoring.skipped)
-            ),
-            skipped=dict(list(scoring.skipped.items())[:100]),
+        outcomes, measured = _measured(model, task, scoring, parts, seed)
+        record = new_record(
+            task.kind,
+            parts,
+            scored=len(scoring.rows),
+            skipped=scoring.skipped,
+            arguments={
+                **(options.get("arguments") or {}),
+                "images": task.place,
+                "out": None if out is None else str(out),
+                "cache": None if how.cache is None or how.cache.path is None else str(how.cache.path),
+                "batch_size": how.batch_size,
+                "workers": how.workers,
+            },
+            preflight=options.get("preflight"),
             read_alike=scoring.read_alike[:100],
-            arguments=Arguments(
-                passed=dict(arguments or {}),
-                in_full=FullArguments(
-                    images=images,
-                    out=None if out is None else str(out),
-                    cache=None if how.cache is None or how.cache.path is None else str(how.cache.path),
-                    batch_size=how.batch_size,
-                    workers=how.workers,
-                ),
-            ),
-            environment=environment(),
             seconds=Seconds(
                 score=round(scored - started, 3),
                 measure=round(time.monotonic() - scored, 3),
                 parts={part: round(seconds, 3) for part, seconds in scoring.seconds.items()},
             ),
-            scores_sha256=None,
+            **measured,
         )
         if folder is not None:
             refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
@@ -254,8 +207,38 @@ def _evaluate(
         return Result(record, scoring.rows, outcomes)
 
 
+def new_record(
+    kind: Any, parts: Mapping[str, Any], scored: int, skipped: Mapping[str, str] | None = None, **more: Any
+) -> RunRecord:
+    """The record of a run that ends now; `parts` identify it, the hashes come when it is written."""
+    lost = skipped or {}
+    return RunRecord(
+        kind=kind,
+        date=datetime.now(UTC).replace(microsecond=0),
+        **parts,
+        n=ItemCounts(items=scored + len(lost), scored=scored, skipped=len(lost)),
+        skipped=dict(list(lost.items())[:100]),
+        environment=environment(),
+        scores_sha256=None,
+        metrics_sha256=None,
+        **more,
+    )
+
+
+def settings_of(
+    model: Any, seed: int, allow_missing: bool, batch_size: int, metrics: Sequence[Metric] = ()
+) -> Settings:
+    return Settings(
+        seed=seed,
+        allow_missing=allow_missing,
+        batch_size=batch_size if batch_matters(model) else None,
+        embedding_code=EMBEDDING_CODE,
+        metrics=[own for metric in metrics if (own := metric.own)],
+    )
+
+
 def _measured(
-    model: Any, task: Any, scoring: Scoring, parts: Mapping[str, Any], seed: int, known: Any
+    model: Any, task: Any, scoring: Scoring, parts: Mapping[str, Any], seed: int
 ) -> tuple[Outcomes | None, dict[str, Any]]:
     """What a record holds of the scores; outcomes are of items alone."""
     if task.kind != "items":
@@ -268,7 +251,7 @@ def _measured(
     seen = trained_on(model, task.items)
     return outcomes, {
         "metrics": measure(scoring.rows, outcomes, task.benchmark, seed, metrics=rows),
-        "edits": by_edit(scoring.rows, task.items),
+        "edits": dict(sorted(Counter(_edits(item for item in task.items if item.id not in scoring.skipped)).items())),
         "text_cosines": {
             name: number
             for name, values in scoring.text_cosines.items()
@@ -278,11 +261,19 @@ def _measured(
         "ceilings": ceilings(
             (item for item in task.items if item.id not in scoring.skipped), parts["model"].context_length or CONTEXT
         ),
-        "blind": add_baselines(Scores.of(scoring.rows).ids, outcomes, task.items, task.benchmark, seed, known, rows),
+        "blind": add_baselines(outcomes, task.items, task.benchmark, seed, rows),
         "counts": scoring.counts
         | ({} if seen is None else {"trained_on": seen})
         | ({"read_alike": len(scoring.read_alike)} if scoring.read_alike else {}),
     }
+
+
+def _edits(items: Iterable[Item]) -> Iterator[str]:
+    """What was changed in each text, where the items say it: "negative swap object"."""
+    for item in items:
+        for kind, texts in (("positive", item.positives), ("negative", item.negatives)):
+            for edit in (text.edit for text in texts if text.edit is not None):
+                yield " ".join(filter(None, (kind, edit.op, edit.target)))
 
 
 @dataclass(frozen=True)
@@ -294,6 +285,13 @@ class Loaded:
     benchmark: Benchmark | None = None
     images: str | Path | ImageSource | None = None
     data: AnySet | None = None
+
+    def task(self, limit: int | None = None, metrics: Sequence[Metric] = ()) -> Any:
+        if self.data is None:
+            return ItemsTask(self.items[:limit], self.images, self.benchmark, None, limit, tuple(metrics))
+        from equipoise.evaluation.sets.kinds import SetTask
+
+        return SetTask(self.data)
 
 
 def read_benchmarks(
@@ -343,39 +341,20 @@ def evaluate_loaded(
     model: Any,
     loaded: Sequence[Loaded],
     *,
-    out: Path | None = None,
     limit: int | None = None,
-    ranks: Ranks = ALONE,
-    blind: Sequence[Path] = (),
     metrics: Sequence[Metric] = (),
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Iterator[Result]:
     """Evaluate on what `read_benchmarks` read, one after the other; each is on disk before the next begins.
 
-    One that is already finished in `out` is read, not computed (`Result.read_from`). Of several `ranks` that all call
-    this, the first yields the results; the others help it and yield nothing.
+    A run is kept in OUT/NAME. One that is already finished there is read, not computed (`Result.read_from`). Of several
+    `ranks` that all call this, the first yields the results; the others help it and yield nothing.
     """
+    ranks, out = options.get("ranks", ALONE), options.get("out")
     for one in loaded:
-        place = None if out is None else out / one.name
-        if ranks.number > 0:
-            if ranks.follow():
-                _help(model, one, limit, ranks, options)
-        elif one.data is not None:
-            yield evaluate_set(model, one.data, out=place, ranks=ranks, **options)
-        else:
-            yield evaluate(
-                model, one.items, images=one.images, benchmark=one.benchmark, out=place, limit=limit, ranks=ranks,
-                blind=blind, metrics=metrics, **options,
-            )  # fmt: skip
-
-
-def _help(model: Any, one: Loaded, limit: int | None, ranks: Ranks, options: Mapping[str, Any]) -> None:
-    """Score what the first process scores."""
-    asked = {name: options.get(name) for name in ("batch_size", "workers", "cache")}
-    how = _options(model, **asked, allow_missing=bool(options.get("allow_missing")), ranks=ranks)
-    if one.data is not None:
-        from equipoise.evaluation.sets.kinds import SetTask
-
-        SetTask(one.data).score(model, how)
-    else:
-        ItemsTask(one.items[:limit], one.images, one.benchmark, None, limit, (), ()).score(model, how)
+        task = one.task(limit, metrics)
+        here: Options = {**options, "out": None if out is None else Path(out) / one.name}
+        if ranks.number == 0:
+            yield _evaluate(model, task, **here)
+        elif ranks.follow():
+            task.score(model, _how(model, options))

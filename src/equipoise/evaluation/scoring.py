@@ -19,16 +19,14 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import UserError, listed
 from equipoise.core.llm_client import from_cache
 from equipoise.data.identity import of_model, photo_digests
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, absent, open_source
 from equipoise.data.items import ImageRef, Item
-from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
+from equipoise.evaluation.embedding.cache import ALONE, EmbeddingCache, Keeper, Ranks, ScoringOptions, Vector
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
-from equipoise.evaluation.embedding.forced_choice import choose_all, scores_of
-from equipoise.evaluation.embedding.pairs import PAIR_CODE, score_all
-from equipoise.evaluation.embedding.processes import ALONE, Ranks
+from equipoise.evaluation.embedding.pairs import PAIR_CODE, choose_all, score_all, scores_of
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
 from equipoise.models.base import kind_of, reads_images
 
@@ -36,17 +34,6 @@ log = logging.getLogger(__name__)
 
 NO_IMAGE = "no image"
 PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
-
-
-@dataclass(frozen=True)
-class ScoringOptions:
-    """What changes how a model is asked, but no number beyond its rounding."""
-
-    batch_size: int
-    workers: int
-    cache: EmbeddingCache | None = None
-    allow_missing: bool = False
-    ranks: Ranks = ALONE
 
 
 @dataclass
@@ -84,9 +71,9 @@ def score_items(
     """
     if not items:
         raise UserError("no items to score")
-    batch_size = batch_size or default_batch(model)
     workers = default_workers() if workers is None else workers
-    if batch_size < 1 or workers < 1:
+    how = ScoringOptions(batch_size or default_batch(model), workers, cache, allow_missing, ranks)
+    if how.batch_size < 1 or workers < 1:
         raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
     _refuse_repeated([item.id for item in items])
     kind = kind_of(model)
@@ -104,7 +91,7 @@ def score_items(
     if not usable:
         _refuse_all(items, skipped)
     known = kind in ("pairs", "tokens", "embeds") and of_model(
-        model, batch_size, PAIR_CODE if kind == "pairs" else EMBEDDING_CODE
+        model, how.batch_size, PAIR_CODE if kind == "pairs" else EMBEDDING_CODE
     )
     store = cache if cache is not None and known else EmbeddingCache(None)
     found: Any
@@ -112,11 +99,11 @@ def score_items(
         if kind == "taught":
             found = Scoring([])
         elif kind == "chooses":
-            found = choose_all(model, usable, source, batch_size)
+            found = choose_all(model, usable, source, how.batch_size)
         elif kind == "pairs":
-            found = score_all(model, usable, source, store, batch_size, workers, ranks, keeper)
+            found = score_all(model, usable, source, how, store, keeper)
         else:
-            found = embed(model, usable, source, store, batch_size, workers, ranks, keeper)
+            found = embed(model, usable, source, how, store, keeper)
         _tell_kept(model, found.counts)
         if bad := getattr(found, "bad", {}):
             _refuse_bad(bad, source, allow_missing)
@@ -237,10 +224,8 @@ def _present(items: list[Item], source: ImageSource, allow_missing: bool) -> tup
     distinct = dict.fromkeys(ref.path for item in items for ref in item.images())
     missing = absent(source, distinct)
     if missing and not allow_missing:
-        shown = "\n".join(f"  {path}" for path in missing[:5])
-        rest = f"\n  ... and {len(missing) - 5:,} more" if len(missing) > 5 else ""
         raise UserError(
-            f"{len(missing):,} of {len(distinct):,} images are missing {source}:\n{shown}{rest}\n"
+            f"{len(missing):,} of {len(distinct):,} images are missing {source}:\n{listed(missing)}\n"
             f"Check --images{_found_above(source, missing)}, or score the rest with --allow-missing (the result then "
             "says how many)."
         )
@@ -262,10 +247,8 @@ def _found_above(source: ImageSource, missing: Sequence[str]) -> str:
 
 def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bool) -> None:
     if not allow_missing:
-        shown = "\n".join(f"  {reason}" for reason in list(bad.values())[:5])
-        rest = f"\n  ... and {len(bad) - 5:,} more" if len(bad) > 5 else ""
         raise UserError(
-            f"{len(bad):,} images {source} cannot be used:\n{shown}{rest}\n"
+            f"{len(bad):,} images {source} cannot be used:\n{listed(list(bad.values()))}\n"
             "All others are done and cached. Replace these and run again, or score the rest with --allow-missing."
         )
 

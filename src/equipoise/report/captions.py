@@ -7,13 +7,7 @@ from collections.abc import Mapping
 
 from equipoise.core.errors import printable
 from equipoise.evaluation.metrics import info
-from equipoise.evaluation.record import (
-    BlindNumbers,
-    ItemNumbers,
-    Metrics,
-    Numbers,
-    RunRecord,
-)
+from equipoise.evaluation.record import BlindNumbers, ItemNumbers, Metrics, Numbers, RunRecord
 from equipoise.report.tables import GAIN, average_words, baselines_words, by_chance, gain_words, percent
 
 LEGEND = "percent [95% interval, images resampled]; a tie is never a win"
@@ -222,9 +216,8 @@ def _look_at(record: RunRecord, average: str | None) -> str:
 def edits_line(record: RunRecord) -> str:
     """How many texts of each kind of edit were scored: 'edits: negatives: object 120, attribute 77; ...'."""
     found: dict[str, dict[str, int]] = {}
-    for name, graded in record.edits.items():
+    for name, count in record.edits.items():
         kind, _, edit = name.partition(" ")
-        count = graded.n_positives if kind == "positive" else graded.n_negatives
         target = edit.split(" ")[-1] if edit else "unknown"
         counts = found.setdefault(kind, {})
         counts[target] = counts.get(target, 0) + count

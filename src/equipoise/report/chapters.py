@@ -25,14 +25,7 @@ from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
 from equipoise.report.captions import caveats
 from equipoise.report.orderings import NOT_COMPARED, classify_all
-from equipoise.report.tables import (
-    Line,
-    average_words,
-    baselines_words,
-    by_chance,
-    checked_words,
-    gain_words,
-)
+from equipoise.report.tables import Line, average_words, baselines_words, by_chance, checked_words, gain_words
 
 Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers
 
@@ -166,11 +159,7 @@ def read_chapters(
 
 
 def _chapter(
-    name: str,
-    items: str,
-    places: Sequence[tuple[str, Path]],
-    points: Sequence[Point],
-    several: bool,
+    name: str, items: str, places: Sequence[tuple[str, Path]], points: Sequence[Point], several: bool
 ) -> Chapter:
     entries, notes = [], []
     for label, place in places:
@@ -221,18 +210,21 @@ def _blind_notes(entries: Sequence[Entry]) -> list[str]:
     ]
 
 
-def _blind_points(name: str, entries: Sequence[Entry]) -> list[Point]:
-    """The best baseline that saw no image, for the plane; none where such a one is one of the models."""
-    blind = entries[0].run.records[0].blind
+def _best_blind(entries: Sequence[Entry]) -> tuple[str, dict[str, Number]] | None:
+    """The baseline that saw no image with the highest Original accuracy, and its numbers."""
+    blind = entries[0].run.records[0].blind if entries else None
     best = blind.by_rule(None).best() if blind else None
-    if blind is None or best is None or any(entry.about.startswith("blind:") for entry in entries):
-        return []
-    brittle = blind.by_rule(None).baselines[best[0]].get("brittleness")
-    if brittle is None:
+    return None if blind is None or best is None else (best[0], blind.by_rule(None).baselines[best[0]])
+
+
+def _blind_points(name: str, entries: Sequence[Entry]) -> list[Point]:
+    """That baseline for the plane; none where such a one is one of the models."""
+    best = _best_blind(entries)
+    if best is None or "brittleness" not in best[1] or any(entry.about.startswith("blind:") for entry in entries):
         return []
     label = f"without the image ({best[0].removeprefix('blind:').partition(':')[0]})"
     source = "taught on the texts of other images (docs/appendix/blind.md)"
-    shares = {"original": best[1].value, "brittleness": brittle.value}
+    shares = {metric: best[1][metric].value for metric in ("original", "brittleness")}
     return [Point(label=label, benchmark=name, metrics=shares, source=source)]
 
 
@@ -271,30 +263,12 @@ def labels(places: Mapping[Path, str]) -> dict[Path, str]:
 
 def floors(chapter: Chapter) -> list[tuple[str, str, Numbers]]:
     """What a model must beat: chance, and the best baseline that reads only the texts."""
-    rows: list[tuple[str, str, dict[str, tuple[float, Interval | None]]]] = [
-        (
-            "chance",
-            "an item's texts in random order",
-            {name: (one, None) for name, one in chapter.chance.items() if name in METRICS},
-        )
-    ]
-    blind = chapter.entries[0].run.records[0].blind if chapter.entries else None
-    best = blind.by_rule(None).best() if blind else None
-    if blind is not None and best is not None:
-        measured = blind.by_rule(None).baselines[best[0]]
-        rows.append(
-            (
-                "without the image",
-                best[0],
-                {name: (one.value, one.interval) for name, one in measured.items() if name in METRICS},
-            )
-        )
+    chance = {name: Number(value=one, interval=None, n=0) for name, one in chapter.chance.items()}
+    rows = [("chance", "an item's texts in random order", chance)]
+    if best := _best_blind(chapter.entries):
+        rows.append(("without the image", *best))
     return [
-        (
-            label,
-            words,
-            Numbers(n=0, ties=None, metrics={n: Number(value=v, interval=i, n=0) for n, (v, i) in by.items()}),
-        )
+        (label, words, Numbers(n=0, ties=None, metrics={name: one for name, one in by.items() if name in METRICS}))
         for label, words, by in rows
         if by
     ]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from equipoise.core.errors import printable
-from equipoise.evaluation.comparing.flips import Flips
-from equipoise.evaluation.comparing.folders import Compared
+from equipoise.evaluation.comparing.folders import Compared, Flips
 from equipoise.evaluation.comparing.gate import Passed
 from equipoise.evaluation.comparing.models import Placed
 from equipoise.evaluation.metrics import SET_METRICS, MetricInfo, info, shown

@@ -247,7 +247,4 @@ def _results(record: RunRecord) -> Iterator[dict[str, Any]]:
             }
 
 
-FORMATS: dict[str, Callable[[Export], list[File]]] = {
-    "eval-results": eval_results,
-    "every-eval-ever": every_eval_ever,
-}
+FORMATS: dict[str, Callable[[Export], list[File]]] = {"eval-results": eval_results, "every-eval-ever": every_eval_ever}

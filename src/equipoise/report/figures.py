@@ -19,7 +19,7 @@ from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.orderings import CLASSES, OUTCOMES, shares
 from equipoise.report.plane import plane
 from equipoise.report.svg import at, axis, el, figure, key, line, link, model_mark, row, strip, table, top
-from equipoise.report.tables import percent, some_without_positive
+from equipoise.report.tables import in_percent, percent, share, some_without_positive
 
 TICKS = (0, 25, 50, 75, 100)
 MOST_VALUES = 12  # of a tag in its figure; the table has all
@@ -46,11 +46,6 @@ def figures(chapter: Chapter, number: int) -> list[Markup]:
 
 def has(chapter: Chapter, metric: str) -> bool:
     return any(entry.numbers[metric] is not None for entry in chapter.entries)
-
-
-def share(numbers: Numbers, metric: str) -> str:
-    value = numbers[metric]
-    return "-" if value is None else f"{100 * value:.1f}"
 
 
 ENDS: dict[str, tuple[str, float]] = {"original": ("square", 9), "augmented": ("circle", 21)}  # mark, interval's y
@@ -369,11 +364,7 @@ def _paper(entry: Entry) -> dict[str, str]:
                 if isinstance(value, float):
                     interval = numbers.get(f"{name}_interval")
                     words = name.replace("_", " ")
-                    shown = f"{value:.1f}" if name.endswith("rank") else _cell(value, interval)
+                    spread = interval if isinstance(interval, Interval) else None
+                    shown = f"{value:.1f}" if name.endswith("rank") else in_percent(value, spread)
                     found[words] = shown
     return found
-
-
-def _cell(value: float, interval: object) -> str:
-    spread = f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]" if isinstance(interval, Interval) else ""
-    return f"{100 * value:.1f}{spread}"

@@ -289,7 +289,7 @@ def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: l
         return [open_source(images)]
     found: list[ImageSource] = []
     places = dict.fromkeys(
-        _from_run(record.arguments.in_full.images, entry.run.folder)
+        _from_run(record.arguments.get("images"), entry.run.folder)
         for entry in chapter.entries
         for record in entry.run.records
     )
@@ -306,10 +306,10 @@ def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: l
     return found
 
 
-def _from_run(place: str | None, folder: Path) -> str | None:
+def _from_run(place: Any, folder: Path) -> str | None:
     """Where a run's images lie now: a relative path that is not here is looked for from the run's folder upwards."""
-    if place is None or Path(place).is_absolute() or Path(place).exists():
-        return place
+    if not isinstance(place, str) or Path(place).is_absolute() or Path(place).exists():
+        return place if isinstance(place, str) else None
     return next((str(above / place) for above in folder.resolve().parents if (above / place).exists()), place)
 
 

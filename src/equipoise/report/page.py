@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from equipoise import __version__
+from equipoise.audit.page import markdown, verdict
+from equipoise.audit.record import Audit
 from equipoise.core.errors import UserError, printable
 from equipoise.core.run_folder import refuse_foreign, write_own
 from equipoise.data.images import ImageSource
@@ -33,11 +36,12 @@ from equipoise.report.comparison import VERDICT
 from equipoise.report.figures import figures
 from equipoise.report.gallery import Gallery, build_gallery, embedded
 from equipoise.report.orderings import CLASSES
-from equipoise.report.tables import percent, signed, some_without_positive
+from equipoise.report.tables import percent, share, signed, some_without_positive
 
 log = logging.getLogger(__name__)
 MOST_BYTES = 4_800_000  # of a page, pictures included: it can be mailed, and opens on a phone
 MARK = '<meta name="generator" content="equipoise report">'  # by which an earlier page of ours is known
+AUDIT_MARK = '<meta name="generator" content="equipoise audit">'
 ITEMS = {"original": "original", "augmented": "right", "brittleness": "brittle"}  # what of the gallery a metric shows
 
 
@@ -111,21 +115,21 @@ def finding(chapter: Chapter) -> str:
         return f"{chapter.title}: no wrong captions, so none of the three shares; what else was measured is below."
     best = max(known, key=lambda entry: entry.numbers["original"] or 0)
     text = (
-        f"{chapter.title}: {best.label} puts the caption above the wrong one on {_share(best.numbers, 'original')}% of "
+        f"{chapter.title}: {best.label} puts the caption above the wrong one on {share(best.numbers, 'original')}% of "
         "items"
     )
     ahead = _ahead(best, [entry for entry in known if entry is not best])
     if best.numbers["augmented"] is None:
         return f"{text}{ahead}."
     text += (
-        f", and on {_share(best.numbers, 'augmented')}% the reworded caption as well; on "
-        f"{_share(best.numbers, 'brittleness')}% it accepts one right caption and rejects the other (brittle)"
+        f", and on {share(best.numbers, 'augmented')}% the reworded caption as well; on "
+        f"{share(best.numbers, 'brittleness')}% it accepts one right caption and rejects the other (brittle)"
     )
     if (chance := chapter.chance.get("original")) is not None and all(_low(entry) <= chance for entry in known):
         ahead += f". No model is significantly above chance ({100 * chance:.1f}%)"
     steady = min(known, key=lambda entry: 1.0 if (one := entry.numbers["brittleness"]) is None else one)
-    if _share(steady.numbers, "brittleness") != _share(best.numbers, "brittleness"):
-        text += f". {steady.label} is the least brittle: {_share(steady.numbers, 'brittleness')}%"
+    if share(steady.numbers, "brittleness") != share(best.numbers, "brittleness"):
+        text += f". {steady.label} is the least brittle: {share(steady.numbers, 'brittleness')}%"
     return f"{text}{ahead}."
 
 
@@ -164,7 +168,7 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "columns": _columns,
         "items": ITEMS,
         "metrics": METRICS,
-        "share": _share,
+        "share": share,
         "spread": _spread,
         "some_without_positive": some_without_positive,
         "printable": printable,
@@ -297,9 +301,23 @@ def _records(page: Page) -> list[tuple[str, Entry, RunRecord]]:
     ]
 
 
-def _share(numbers: Numbers, name: str) -> str:
-    return percent(numbers, name).partition(" ")[0]
-
-
 def _spread(numbers: Numbers, name: str) -> str:
     return percent(numbers, name).partition(" ")[2]
+
+
+def audit_html(audit: Audit) -> str:
+    """An audit's Markdown as a page, with the verdict on top. No request, no script; the benchmark's texts are
+    escaped."""
+    from markdown_it import MarkdownIt  # of rich
+
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown(audit, ending=False))
+    body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
+    title = html.escape(f"Audit of {audit.benchmark}")
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{AUDIT_MARK}'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>{title}</title>'
+        f'<style>{page_part("report.css")}</style></head>\n<body><header><p class="brand">equipoise</p>'
+        f'<p class="lead">{html.escape(verdict(audit))}</p></header><main>{body}</main></body></html>\n'
+    )

@@ -49,7 +49,7 @@ class Line:
     paper: Mapping[str, PaperNumbers] | None = None
     outcomes_only: bool | None = None  # True: no score was published
     ceilings: Mapping[str, int] | None = None
-    edits: Mapping[str, Any] | None = None  # graded numbers by edit
+    edits: Mapping[str, int] | None = None  # texts by what was changed in them
     graded: Mapping[str, Any] | None = None  # of all items, where `numbers` are an average of groups
     blind: BlindNumbers | None = None  # of the same items, averaged in the same way
     letters: Mapping[str, str] | None = None  # of each metric: models that share one do not differ significantly
@@ -82,7 +82,7 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             checked=checked_words([record]),
             paper=metrics.paper,
             ceilings=record.ceilings.model_dump() if record.ceilings else None,
-            edits={edit: one.model_dump(mode="json") for edit, one in record.edits.items()} or None,
+            edits=record.edits or None,
             graded=graded.model_dump(mode="json") if (graded := metrics.overall.graded) else None,
             blind=record.blind.by_rule(rule) if record.blind else None,
         )
@@ -252,7 +252,7 @@ def _blind_cells(blind: BlindNumbers | None) -> tuple[str, str]:
         return "-", "-"
     low, high = map(signed, gain.interval)
     return (
-        f"{_percent(best[1].value, best[1].interval)} {best[0].removeprefix('blind:').partition(':')[0]}",
+        f"{in_percent(best[1].value, best[1].interval)} {best[0].removeprefix('blind:').partition(':')[0]}",
         f"{signed(gain.difference)} [{low}, {high}]",
     )
 
@@ -301,14 +301,19 @@ def _score(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
 
 
-def percent(numbers: Numbers, name: str, digits: int = 1) -> str:
+def percent(numbers: Numbers, name: str) -> str:
     """'61.6 [60.9, 62.3]' of a fraction and its interval."""
     found = numbers.metrics.get(name)
-    return _percent(found.value, found.interval, digits) if found else "-"
+    return in_percent(found.value, found.interval) if found else "-"
 
 
-def _percent(value: float, interval: Interval | None, digits: int = 1) -> str:
-    shown = [f"{100 * one:.{digits}f}" for one in (value, *(interval or ()))]
+def share(numbers: Numbers, name: str) -> str:
+    """The same without the interval."""
+    return percent(numbers, name).partition(" ")[0]
+
+
+def in_percent(value: float, interval: Interval | None) -> str:
+    shown = [f"{100 * one:.1f}" for one in (value, *(interval or ()))]
     return f"{shown[0]} [{shown[1]}, {shown[2]}]" if interval else shown[0]
 
 

@@ -1,36 +1,29 @@
 """Answers -> numbers: the papers' human estimate, what readers say of a perturbation, and how far they agree.
 
 Kamath et al. 2024 (section 4.1) had two people rank the captions of each of 100 pictures, ties allowed, and gave "a
-point if both annotators agree on the correct rank". Here, for each question that at least two people answered:
-
-    original, augmented   the share of pairs of its annotators in which both put the caption (and every hard positive)
-                          strictly above every hard negative; with two annotators that is the paper's point
-    brittleness           the share of pairs in which at least one ranking is brittle: it counts against people just as
-                          a lost point does
-    same_ranking          both right, and the same ranking: a stricter reading of "agree" that the paper may have meant
-
-A ranking is judged by what judges models. The paper reports 97 and 97 on REPLACE, 100 and 100 on SWAP, Brittleness 0.
-Questions are plainly averaged; pictures are resampled for the intervals.
+point if both annotators agree on the correct rank". Here a question counts the share of pairs of its annotators that
+are both right; Brittleness counts where one of the two is brittle (docs/study.md). A ranking is judged by what judges
+models.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from equipoise.core import stats
 from equipoise.core.errors import UserError
+from equipoise.core.stats import Floats
 from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report.chapters import Point
-from equipoise.study.agreement import Agreement, Unit, krippendorff_alpha
 from equipoise.study.questions import Question, Study, Value
 
 Answers = Mapping[str, Mapping[int, Value]]  # annotator -> question -> answer
@@ -46,6 +39,25 @@ NAMES = {name: f"{METRICS[name].label}: {METRICS[name].meaning}" for name in SHA
 }
 IN_SPLITS = (*SHARES, "meaning")  # what a split shows
 ROLES = {"c": "caption", "p": "positive", "n": "negative"}
+
+
+Level = Literal["nominal", "ordinal"]
+
+
+class Agreement(NamedTuple):
+    """A coefficient with its interval; None where it is undefined. `n` counts what at least two people judged."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+class Unit(NamedTuple):
+    """One thing that was judged: the cluster it is resampled with, and what each annotator said (None: nothing)."""
+
+    cluster: Hashable
+    values: Sequence[Any]
 
 
 class _Part(BaseModel):
@@ -280,3 +292,70 @@ def _line_of(name: str, one: Agreement) -> str:
         why = "no two people judged the same" if not one.n else "undefined: everybody always gave the same answer"
         return f"  {name:<42} -  ({why})"
     return f"  {name:<42} {one.value:5.2f} [{one.low:.2f}, {one.high:.2f}]  n = {one.n:,}"
+
+
+# How far people agree beyond chance: Krippendorff's alpha, for any number of annotators and missing answers
+# (Krippendorff 2011; coincidence matrices, nominal and ordinal). It is a ratio of sums over questions, so one
+# multiplication with the bootstrap's counts gives all resamples. Undefined (None) if everybody always gives the same
+# answer: chance agreement is then 1 too.
+
+
+def krippendorff_alpha(units: Sequence[Unit], level: Level, seed: int = 0) -> Agreement:
+    """Alpha over all annotators; units that fewer than two judged are left out, as the paper does."""
+    kept = [Unit(unit.cluster, given) for unit in units if len(given := _given(unit)) > 1]
+    values = sorted({value for unit in kept for value in unit.values})
+    number = {value: place for place, value in enumerate(values)}
+    pairs = np.zeros((len(kept), len(values), len(values)))
+    for place, unit in enumerate(kept):
+        counts = np.bincount([number[value] for value in unit.values], minlength=len(values)).astype(float)
+        pairs[place] = (np.outer(counts, counts) - np.diag(counts)) / (len(unit.values) - 1)
+    return _resampled(pairs, kept, lambda found: _alpha(found, level), seed)
+
+
+def _given(unit: Unit) -> list[Any]:
+    return [value for value in unit.values if value is not None]
+
+
+def _alpha(pairs: Floats, level: Level) -> Floats:
+    """Alpha from (..., values, values) coincidences."""
+    each = pairs.sum(-1)
+    total = each.sum(-1)
+    apart = _distance(each, level)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        observed = (pairs * apart).sum((-2, -1)) / total
+        expected = (each[..., :, None] * each[..., None, :] * apart).sum((-2, -1)) / (total * (total - 1))
+        found: Floats = np.where(expected > 0, 1 - observed / expected, np.nan)
+    return found
+
+
+def _distance(each: Floats, level: Level) -> Floats:
+    """Squared differences between values; ordinal ones count how many judgements lie between two ranks."""
+    if level == "ordinal":
+        upto = np.cumsum(each, -1) - each / 2  # the middle of each rank
+        found: Floats = (upto[..., :, None] - upto[..., None, :]) ** 2
+        return found
+    return 1 - np.eye(each.shape[-1])
+
+
+def _resampled(tables: Floats, units: Sequence[Unit], measure: Callable[[Floats], Floats], seed: int) -> Agreement:
+    if not units:
+        return Agreement(None, None, None, 0)
+    number: dict[Hashable, int] = {}
+    cluster = np.array([number.setdefault(unit.cluster, len(number)) for unit in units])
+    within = np.zeros((len(number), *tables.shape[1:]))
+    np.add.at(within, cluster, tables)
+    value = float(measure(tables.sum(0)))
+    if np.isnan(value):
+        return Agreement(None, None, None, len(units))
+    spread = [
+        measure((counts @ within.reshape(len(number), -1)).reshape(-1, *tables.shape[1:]))
+        for _, counts in stats.draws(len(number), seed, stats.RESAMPLES)
+    ]
+    low, high = stats.percentile_interval(np.concatenate(spread))
+    if high - low < 1e-12:
+        # Nobody disagreed, or all questions are alike. As many clusters may be otherwise as Wilson's interval leaves to
+        # what was seen 0 times, and one disagreement in D by chance costs 1 / D of the coefficient.
+        share = tables.sum((0, 2)) / tables.sum()
+        unseen = stats.wilson(0, len(number))[1] / (1 - float((share**2).sum()))
+        low, high = max(-1.0, value - unseen), min(1.0, value + unseen)
+    return Agreement(value, low, high, len(units))

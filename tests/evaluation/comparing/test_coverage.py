@@ -16,7 +16,7 @@ import pytest
 from equipoise.core import stats
 from equipoise.core.stats import Floats
 from equipoise.evaluation.comparing import inference
-from equipoise.study.agreement import Unit, krippendorff_alpha
+from equipoise.study.score import Unit, krippendorff_alpha
 
 pytestmark = pytest.mark.slow
 RESAMPLES = 400

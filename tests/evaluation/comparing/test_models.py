@@ -14,7 +14,7 @@ from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.evaluation.comparing import inference
 from equipoise.evaluation.comparing.differences import Run, difference, leaves_of, per_item
-from equipoise.evaluation.comparing.flips import _holding, flips
+from equipoise.evaluation.comparing.folders import _holding, flips
 from equipoise.evaluation.comparing.gate import Gate, check_gates, read_gate
 from equipoise.evaluation.comparing.models import Model, compare_models, contributions, place, require_seeds
 from equipoise.evaluation.metrics import METRICS
@@ -262,7 +262,7 @@ def test_places_of_tags_are_those_that_a_loop_finds() -> None:
 
 
 def _compared(difference: float, low: float, high: float) -> Comparison:
-    change = Change(difference=difference, interval=Interval(low, high), clear=False, by_run=[], detectable=0.02)
+    change = Change(difference=difference, interval=Interval(low, high), detectable=0.02)
     changes = {"original": change, "brittleness": change}
     return Comparison(n=9, n_positives=9, runs=(1, 1), benchmark="b", before="x", after="y", changes=changes)
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.embedding import embed as inputs
-from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, ScoringOptions
 from equipoise.evaluation.scoring import score_items
 from equipoise.models.preprocess import clip_preprocess
 
@@ -108,7 +108,7 @@ def test_models_that_differ_in_their_text_towers_share_embedded_images(tmp_path:
             if change and name.startswith(change):
                 weights.data += 0.01
         model.card["weight_sha256"] = f"world, {change} changed"
-        counts = inputs.embed(model, items, DrawnImages(), cache, 8, 1).counts
+        counts = inputs.embed(model, items, DrawnImages(), ScoringOptions(8, 1), cache).counts
         return counts["images_encoded"], counts["texts_encoded"] > 0
 
     assert encoded("") == (6, True)

@@ -17,8 +17,7 @@ from PIL import Image
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.embedding import pairs
-from equipoise.evaluation.embedding.cache import EmbeddingCache
-from equipoise.evaluation.embedding.processes import Ranks
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Ranks
 from equipoise.evaluation.run import evaluate
 from equipoise.evaluation.scoring import score_items
 

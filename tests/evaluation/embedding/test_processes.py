@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from equipoise.data.items import ImageRef, Item, texts, write_items
-from equipoise.evaluation.embedding.processes import Ranks
+from equipoise.evaluation.embedding.cache import Ranks
 
 EVAL = ["-m", "equipoise", "eval", "world", "--bench", "items.jsonl", "--images", "photos", "--device", "cpu"]
 TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]

@@ -13,7 +13,7 @@ import pytest
 
 from equipoise.cli import main
 from equipoise.core.errors import UserError
-from equipoise.evaluation.foreign import outcomes, scores
+from equipoise.evaluation.foreign import answers, scores
 from equipoise.evaluation.foreign.measuring import published_run
 from equipoise.evaluation.foreign.reading import read_any
 
@@ -243,22 +243,22 @@ def example(n: int, four: str = "TTTT", **changed: str) -> dict[str, str]:
     i0, i1, c0, c1 = (mark == "T" for mark in four)
     values = (i0, i1, c0, c1, i0 and i1, c0 and c1, i0 and i1 and c0 and c1)
     row = {"image": "<PIL>", "caption": f"c{n}", "negative_caption": f"n{n}", "type": "swap", "subtype": "obj"}
-    return row | dict(zip(outcomes.OLD, map(str, values), strict=True)) | changed
+    return row | dict(zip(answers.OLD, map(str, values), strict=True)) | changed
 
 
 def test_bivlc(tmp_path: Path) -> None:
     marks = {0: "TTFT", 1: "TFTT", 2: "FTFT"}
-    rows = [example(n, marks.get(n, "TTTT")) for n in range(outcomes.BIVLC)]
+    rows = [example(n, marks.get(n, "TTTT")) for n in range(answers.BIVLC)]
     write_table(str(tmp_path / "a.csv"), rows)
     found = published_run([tmp_path / "a.csv"], "bivlc").record
-    n = outcomes.BIVLC
+    n = answers.BIVLC
     shares = (found.metrics.overall[name] for name in ("text", "image", "group"))
     assert tuple(shares) == ((n - 2) / n, (n - 2) / n, (n - 3) / n)
     groups = found.metrics.paper["groups"]
     assert (groups["n"], groups["text"], groups["ties"]) == (n, (n - 2) / n, None)
     assert found.metrics.by["type"]["swap"]["group"] == (n - 3) / n
     assert found.metrics.overall["group_match"] is None  # a total needs scores
-    renamed = [{dict(zip(outcomes.OLD, outcomes.NEW, strict=True)).get(k, k): v for k, v in r.items()} for r in rows]
+    renamed = [{dict(zip(answers.OLD, answers.NEW, strict=True)).get(k, k): v for k, v in r.items()} for r in rows]
     write_table(str(tmp_path / "b.csv"), renamed)
     assert published_run([tmp_path / "b.csv"], "bivlc").record.metrics == found.metrics
 
@@ -272,7 +272,7 @@ def test_bivlc(tmp_path: Path) -> None:
     ],
 )
 def test_outcomes_that_cannot_be(tmp_path: Path, row: dict[str, str], complaint: str) -> None:
-    write_table(str(tmp_path / "a.csv"), [row, *(example(n) for n in range(1, outcomes.BIVLC))])
+    write_table(str(tmp_path / "a.csv"), [row, *(example(n) for n in range(1, answers.BIVLC))])
     with pytest.raises(UserError, match=complaint):
         read_any([tmp_path / "a.csv"], "bivlc")
 

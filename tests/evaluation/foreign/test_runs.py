@@ -13,9 +13,9 @@ import pytest
 
 from equipoise.cli import main
 from equipoise.core.errors import UserError
-from equipoise.evaluation.foreign import outcomes, scores
-from equipoise.evaluation.foreign.measuring import published_run, published_tables
-from equipoise.evaluation.results import measured_again
+from equipoise.evaluation.foreign import answers, scores
+from equipoise.evaluation.foreign.measuring import Origin, published_run, published_tables
+from equipoise.evaluation.results import read_run
 
 Command = Callable[..., tuple[int, str]]
 
@@ -52,7 +52,7 @@ def cosines(path: Path, lost: int, pp: bool = False, **head: Any) -> Path:
 
 def test_scores_with_their_texts(tmp_path: Path) -> None:
     path = cosines(tmp_path / "a.jsonl", 5, pp=True, pretrained="p", language="de")  # whatever it is called
-    result = published_run([path], "sugarcrepe-pp", out=tmp_path / "run", origin="me/mine", commit="abc", licence="MIT")
+    result = published_run([path], "sugarcrepe-pp", out=tmp_path / "run", origin=Origin("me/mine", "abc", "MIT"))
     record = result.record
     assert record.metrics.overall["original"] == record.metrics.overall["augmented"] == 240 / 245
     assert record.metrics.paper["tot"]["tot"] == 1
@@ -62,7 +62,7 @@ def test_scores_with_their_texts(tmp_path: Path) -> None:
     assert record.model.spec == "m p" and record.benchmark.splits == ["swap_obj"]
     line = json.loads((tmp_path / "run" / "items.jsonl").read_text().splitlines()[0])
     assert line["texts"] == {"caption": "c0", "positives": ["p0"], "negatives": ["n0"]}
-    again = measured_again(tmp_path / "run")[0]
+    again = read_run(tmp_path / "run")[0]
     assert again.metrics.overall["original"] == 240 / 245
     with pytest.raises(UserError, match="holds another run"):
         published_run([cosines(tmp_path / "b.json", 6, pp=True)], "sugarcrepe-pp", out=tmp_path / "run")
@@ -93,7 +93,7 @@ def test_outcomes_beside_scores(tmp_path: Path, command: Command) -> None:
     ]
     others = [
         {**rows[0], "type": kind.split("_")[0], "subtype": kind.split("_")[1], "caption": f"{kind}{n}"}
-        for kind, count in outcomes.SUGARCREPE.items()
+        for kind, count in answers.SUGARCREPE.items()
         for n in range(count or 0)
         if kind != "swap_obj"
     ]
@@ -169,12 +169,12 @@ def test_margins_of_outcomes_are_missing(tmp_path: Path, command: Command) -> No
     """Two runs of BiVLC's right and wrong: what flipped is shown, and no margin is made up."""
     for name, lost in (("good", 0), ("bad", 30)):
         rows = []
-        for n in range(outcomes.BIVLC):
+        for n in range(answers.BIVLC):
             won = [str(n >= lost)] * 7
             row = {"caption": f"c{n}", "negative_caption": f"n{n}", "type": "swap", "subtype": "obj"}
-            rows.append(row | dict(zip(outcomes.OLD, won, strict=True)))
+            rows.append(row | dict(zip(answers.OLD, won, strict=True)))
         if lost:
-            rows[0] |= dict(zip(outcomes.OLD, ("True", "False", "True", "False", *["False"] * 3), strict=True))
+            rows[0] |= dict(zip(answers.OLD, ("True", "False", "True", "False", *["False"] * 3), strict=True))
         with Path(f"{name}.csv").open("w", newline="") as handle:
             writer = csv.DictWriter(handle, list(rows[0]))
             writer.writeheader()

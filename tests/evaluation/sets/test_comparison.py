@@ -17,7 +17,7 @@ from equipoise.core.errors import UserError
 from equipoise.core.stats import wilson
 from equipoise.evaluation.comparing.folders import compare_sets
 from equipoise.evaluation.record import Comparison
-from equipoise.evaluation.results import measured_again
+from equipoise.evaluation.results import read_run
 from equipoise.evaluation.run import evaluate_set
 from equipoise.evaluation.sets.open import open_set
 
@@ -180,10 +180,10 @@ def test_bad_input_ends_with_2(run: Run) -> None:
 
 def test_a_number_edited_by_hand_is_refused_by_every_reader(folder: Path) -> None:
     evaluate_set(Eye(), open_set("zeroshot:" + str(folder / "colours")), out=folder / "run" / "x", workers=1)
-    assert measured_again(folder / "run" / "x")
+    assert read_run(folder / "run" / "x")
     path = folder / "run" / "x" / "result.json"
     value = json.loads(path.read_text())
     next(iter(value["metrics"]["overall"]["metrics"].values()))["value"] = 0.123
     path.write_text(json.dumps(value))
     with pytest.raises(UserError, match="changed after the run"):
-        measured_again(folder / "run" / "x")
+        read_run(folder / "run" / "x")

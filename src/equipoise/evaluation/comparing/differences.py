@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from equipoise.core import stats
 from equipoise.core.errors import UserError
-from equipoise.evaluation.averages import NEED_SCORES, Leaves, leaves
+from equipoise.evaluation.averages import NEED_SCORES, Leaves, leaves, number_of
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
-from equipoise.evaluation.record import Change, Difference, Interval, Number, Numbers, RunRecord
-from equipoise.evaluation.results import is_outcomes_only, measured_again, metrics_of
+from equipoise.evaluation.record import Change, Difference, Interval, Numbers, RunRecord
+from equipoise.evaluation.results import is_outcomes_only, metrics_of, read_outcomes, read_run
 from equipoise.evaluation.scores import ItemScores, Scores
 
 
@@ -68,12 +68,12 @@ class Run:
 
 
 def load_run(folder: str | Path) -> Run:
-    """A run folder's result and scores; measured again, so that nobody's edited outcome or number is believed."""
+    """A run folder's result and scores; what was edited is refused."""
     folder = Path(folder)
-    record, rows, outcomes = measured_again(folder)
-    if outcomes is None:
+    record, rows = read_run(folder)
+    if record.kind != "items":
         raise UserError(f"{folder}: a run of {record.kind}, where one of items was expected")
-    return Run(folder, (record,), rows, outcomes)
+    return Run(folder, (record,), rows, read_outcomes(folder, record, rows))
 
 
 def joined(runs: Sequence[Run]) -> Run:
@@ -94,10 +94,10 @@ def difference(
     path: Sequence[str] = (),
     least: int = 1,
 ) -> Difference:
-    """second - first for every metric: value, 95% interval, whether the interval leaves zero out, and by seed.
+    """second - first for every metric: value, 95% interval, whether the interval leaves zero out.
 
-    `path` and `least` average over groups as `metrics.macro` does (REPLACE: ("split",)), so that the difference is
-    that of the two headlines. McNemar's test is given where every image has one item and all items weigh the same.
+    `path` and `least` average over groups as `Averages.macro` does (REPLACE: ("split",)), so that the difference is
+    that of the two headlines.
     """
     return measured_difference(first, second, seed, resamples, path, least)[0]
 
@@ -114,12 +114,7 @@ class Measured(NamedTuple):
 
 
 def measured_difference(
-    first: Sequence[Run],
-    second: Sequence[Run],
-    seed: int,
-    resamples: int,
-    path: Sequence[str],
-    least: int,
+    first: Sequence[Run], second: Sequence[Run], seed: int, resamples: int, path: Sequence[str], least: int
 ) -> tuple[Difference, Measured]:
     """`difference`, and the numbers behind it: resampling a million items twice is a waste."""
     same_items([*first, *second])
@@ -129,11 +124,8 @@ def measured_difference(
     before, after = ([per_item(run.outcomes, metrics) for run in runs] for runs in (first, second))
     change = np.mean(after, axis=0) - np.mean(before, axis=0)
     found = grouped(change, outcomes, groups, seed, resamples)
-    seeds = [
-        grouped(there - here, outcomes, groups, seed, 0).values for here, there in zip(before, after, strict=False)
-    ]
     changes = {
-        row.name: _change(value, found.interval(at, lowest=-1.0), [float(by_seed[at]) for by_seed in seeds], row)
+        row.name: Change(difference=value, interval=Interval(*found.interval(at, lowest=-1.0)), own=row.own)
         for at, (row, value) in enumerate(zip(metrics, found.values.tolist(), strict=True))
         if not np.isnan(value)
     }
@@ -160,17 +152,8 @@ def shared_metrics(runs: Sequence[Run]) -> list[Metric]:
     return [row for row in found if not np.isnan(runs[0].outcomes.column(row)).all()]
 
 
-def _change(value: float, interval: tuple[float, float], by_run: list[float], metric: Metric) -> Change:
-    clear = bool(interval[0] > 0 or interval[1] < 0)
-    return Change(difference=value, interval=Interval(*interval), clear=clear, by_run=by_run, own=metric.own)
-
-
 def average(
-    runs: Sequence[Run],
-    path: Sequence[str] = (),
-    least: int = 1,
-    seed: int = 0,
-    resamples: int = stats.RESAMPLES,
+    runs: Sequence[Run], path: Sequence[str] = (), least: int = 1, seed: int = 0, resamples: int = stats.RESAMPLES
 ) -> Numbers:
     """The numbers of one model over its runs (seeds): an item's outcome is their mean."""
     same_items(runs)
@@ -189,12 +172,7 @@ def average(
         ties=ties(lambda one: one.tie),
         image_ties=ties(lambda one: one.images.tie) if outcomes.images.asked.any() else None,
         metrics={
-            row.name: Number(
-                value=float(measured.values[at]),
-                interval=Interval(*measured.interval(at)),
-                n=int(asked[at]),
-                own=row.own,
-            )
+            row.name: number_of(row, measured, at, asked[at])
             for at, row in enumerate(metrics)
             if not np.isnan(measured.values[at])
         },

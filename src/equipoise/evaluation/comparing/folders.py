@@ -1,4 +1,4 @@
-"""Run folders -> everything `equipoise compare` says of them."""
+"""Run folders -> everything `equipoise compare` says of them, and what flipped between two models."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from equipoise.benchmarks.base import PLAIN
 from equipoise.core.errors import UserError
 from equipoise.evaluation.comparing.differences import Run, load_run, shared_metrics
-from equipoise.evaluation.comparing.flips import Flips, flips
 from equipoise.evaluation.comparing.inference import CORRECTIONS
 from equipoise.evaluation.comparing.models import Model, Placed, compare_models, place, require_seeds
 from equipoise.evaluation.record import Comparison
-from equipoise.evaluation.results import find_runs, measured_again, read_result
+from equipoise.evaluation.results import Texts, find_runs, is_outcomes_only, read_result, read_run, read_texts
+from equipoise.evaluation.scores import Scores, kinds_of
+
+_LEAST = 2  # items that carry a tag's value; an id is no phrase
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,7 @@ def seeds_of(text: str) -> list[Path]:
 
 
 def compare_folders(
-    models: Sequence[str | Path],
-    seed: int = 0,
-    average: str | None = None,
-    correction: str = "holm",
-    most: int = 10,
+    models: Sequence[str | Path], seed: int = 0, average: str | None = None, correction: str = "holm", most: int = 10
 ) -> Compared:
     """The first of `models` against each of the others, where both have a benchmark; `most` flips of each are kept.
 
@@ -125,7 +125,7 @@ def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Pat
     for side, called in zip(sides, (first, other), strict=True):
         if len(side) > 1:
             raise UserError(f"{called}: {name} is compared run by run, without seeds; name one folder")
-    (here, rows, _), (there, others, _) = (measured_again(side[0]) for side in sides)
+    (here, rows), (there, others) = (read_run(side[0]) for side in sides)
     unpaired = here.kind == there.kind == "aggregate"
     if (here.kind, here.benchmark.items_sha256) != (there.kind, there.benchmark.items_sha256) or (
         [(row.id, row.image) for row in rows] != [(row.id, row.image) for row in others]
@@ -211,3 +211,116 @@ def by_benchmark(folder: Path) -> dict[str, Path]:
             )
         found[name] = where
     return found
+
+
+@dataclass(frozen=True)
+class FlippedItem:
+    """An item that was right (s(c) > every s(n)) in more, or fewer, of the runs than before."""
+
+    id: str
+    image: str | None
+    change: float  # of the share of runs that are right: 1, or -1, with one run a side
+    before: float | None  # margin s(c) - highest s(n), the mean over runs; None: only right and wrong were published
+    after: float | None
+    texts: Texts | None
+
+
+@dataclass(frozen=True)
+class FlippedTag:
+    """Items of one value of a tag that became right, and wrong; of `n`."""
+
+    tag: str
+    value: str
+    n: int
+    gained: float
+    lost: float
+
+    @property
+    def net(self) -> float:
+        return self.gained - self.lost
+
+
+@dataclass(frozen=True)
+class Flips:
+    gained: float  # items; a fraction where there are several seeds
+    lost: float
+    flipped: int  # items that became right or wrong, of which `items` are some
+    items: list[FlippedItem]  # the largest
+    tags: list[FlippedTag]
+
+
+def flips(first: Model, second: Model, most: int) -> Flips:
+    """The `most` items and tags that changed most on Original accuracy.
+
+    Items by the change of their outcome, then by how far their margin moved; tags by gained minus lost.
+    """
+    before, after = (_right(model) for model in (first, second))
+    moved = after - before
+    margins = [_mean_margins(model) for model in (first, second)]
+    far = np.nan_to_num(np.abs(margins[1] - margins[0]))
+    largest = np.lexsort((-far, -np.abs(moved)))
+    order: list[int] = largest[moved[largest] != 0][:most].tolist()
+    rows = Scores.of(first.runs[0].rows)
+    texts = read_texts(first.runs[0].folder, order)
+    items = [
+        FlippedItem(
+            rows.ids[index],
+            rows.images[index],
+            float(moved[index]),
+            _known(margins[0][index]),
+            _known(margins[1][index]),
+            texts.get(rows.ids[index]),
+        )
+        for index in order
+    ]
+    return Flips(_gained(moved), _gained(-moved), int(np.count_nonzero(moved)), items, _tags(rows.tags, moved, most))
+
+
+def _known(margin: float) -> float | None:
+    return None if np.isnan(margin) else float(margin)
+
+
+def _gained(moved: np.ndarray) -> float:
+    return float(moved[moved > 0].sum())
+
+
+def _right(model: Model) -> np.ndarray:
+    found: np.ndarray = np.mean([run.outcomes.original.astype(float) for run in model.runs], axis=0)
+    return found
+
+
+def _mean_margins(model: Model) -> np.ndarray:
+    """NaN where the scores of a run stand for right and wrong."""
+    found: np.ndarray = np.mean([_margins(Scores.of(run.rows)) for run in model.runs], axis=0)
+    unknown = any(is_outcomes_only(record) for run in model.runs for record in run.records)
+    return np.full_like(found, np.nan) if unknown else found
+
+
+def _margins(scores: Scores) -> np.ndarray:
+    """By column: a million rows as objects take a minute."""
+    captions = scores.right.values[scores.right.starts]
+    found: np.ndarray = np.where(
+        scores.negatives.counts > 0, captions - scores.negatives.reduced(np.maximum, -np.inf), 0.0
+    )
+    return found
+
+
+def _tags(rows: Sequence[dict[str, str]], moved: np.ndarray, most: int) -> list[FlippedTag]:
+    found = [
+        FlippedTag(tag, value, len(places), _gained(moved[places]), _gained(-moved[places]))
+        for (tag, value), places in _holding(rows).items()
+        if _LEAST <= len(places) < len(rows)
+    ]
+    changed = [one for one in found if one.gained or one.lost]
+    return sorted(changed, key=lambda one: (-abs(one.net), -(one.gained + one.lost), one.tag, one.value))[:most]
+
+
+def _holding(rows: Sequence[dict[str, str]]) -> dict[tuple[str, str], np.ndarray]:
+    """The places of the items that carry each value of each tag. Items that share one set of tags are found at once."""
+    kinds, kind = kinds_of(rows)
+    together = np.split(np.argsort(kind, kind="stable"), np.bincount(kind, minlength=len(kinds)).cumsum()[:-1])
+    held: dict[tuple[str, str], list[np.ndarray]] = {}
+    for tags, places in zip(kinds, together, strict=False):  # no kinds: one empty part
+        for pair in tags.items():
+            held.setdefault(pair, []).append(places)
+    return {pair: np.sort(np.concatenate(several)) for pair, several in held.items()}

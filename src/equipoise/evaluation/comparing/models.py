@@ -12,7 +12,7 @@ three things are put right that a plain bootstrap over both gets wrong (docs/app
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -103,7 +103,6 @@ def compare_models(
             half = inference.t_quantile(stats.LEVEL, df) * error
             more = {
                 "interval": Interval(value - half, value + half) if error else known.interval,
-                "clear": abs(value) > half if error else known.clear,
                 "p": 1 - inference.within(abs(value) / error, df) if error else p_value,
                 "detectable": inference.smallest_detectable(error, own, item, df),
                 "image_error": image_error,
@@ -211,57 +210,27 @@ def place(
     """
     runs = [run for model in models for run in model.runs]
     same_items(runs)
-    known = [row for row in shared_metrics(runs) if row.name == metric]
-    if not known:
+    known = next((row for row in shared_metrics(runs) if row.name == metric), None)
+    if known is None:
         return []
-    groups = leaves_of(models[0].runs[0], path, least)
-    means = [np.mean([_values(run, known[0]) for run in model.runs], axis=0) for model in models]
-    lower = known[0].better == "low"
-    if all(len(model.runs) == 1 for model in models):
-        return _placed(models, means, lower, groups, seed, correction)
-
-    def tested(first: Model, second: Model) -> float:
-        found = compare_models(first.runs, second.runs, seed, path, least)[metric]
-        return 1.0 if found is None or found.p is None else found.p
-
-    return _placed(models, means, lower, groups, seed, correction, tested)
-
-
-def _values(run: Run, metric: Metric) -> Floats:
-    """By item."""
-    rows = [metric, *(row for row in run.metrics if row.name == metric.less)]
-    found: Floats = per_item(run.outcomes, rows)[:, 0]
-    return found
-
-
-def _placed(
-    models: Sequence[Model],
-    means: Sequence[Floats],
-    lower: bool,
-    groups: Leaves,
-    seed: int,
-    correction: str,
-    tested: Callable[[Model, Model], float] | None = None,
-) -> list[Placed]:
-    """`means`: an item's outcome by each model; `tested` gives the p-value of a pair, in place of sign flips."""
-    cluster = models[0].runs[0].outcomes.cluster
-    if np.isnan(means[0]).all():
-        return []
-    parts = np.concatenate([contributions(mean[:, None], cluster, groups) for mean in means], axis=1)
+    groups, cluster = leaves_of(runs[0], path, least), runs[0].outcomes.cluster
+    asked = [known, *(row for row in runs[0].metrics if row.name == known.less)]
+    means = [np.mean([per_item(run.outcomes, asked)[:, :1] for run in model.runs], axis=0) for model in models]
+    parts = np.concatenate([contributions(mean, cluster, groups) for mean in means], axis=1)
     values = parts.sum(axis=0)
-    order = sorted(range(len(models)), key=lambda index: (values[index] if lower else -values[index], index))
-    pairs = list(combinations(range(len(order)), 2))
-    if tested is None:
+    sign = 1 if known.better == "low" else -1
+    order = sorted(range(len(models)), key=lambda index: (sign * values[index], index))
+    pairs = [(order[a], order[b]) for a, b in combinations(range(len(order)), 2)]
+    if len(runs) == len(models):
         # One set of flips serves all pairs. Images on which all models agree say nothing, and cost nothing.
         sums = inference.sign_flip_sums(parts - parts[:, :1], seed)
-        p_values = [
-            inference.flip_p_value(parts[:, order[a]] - parts[:, order[b]], sums[:, order[a]] - sums[:, order[b]])
-            for a, b in pairs
-        ]
+        p_values = [inference.flip_p_value(parts[:, a] - parts[:, b], sums[:, a] - sums[:, b]) for a, b in pairs]
     else:
-        p_values = [tested(models[order[a]], models[order[b]]) for a, b in pairs]
+        found = [compare_models(models[a].runs, models[b].runs, seed, path, least)[metric] for a, b in pairs]
+        p_values = [1.0 if one is None or one.p is None else one.p for one in found]
     adjusted = inference.CORRECTIONS[correction](p_values)
-    different = [pair for pair, p_value in zip(pairs, adjusted, strict=True) if p_value < 1 - stats.LEVEL]
+    ranks = combinations(range(len(order)), 2)
+    different = [pair for pair, p_value in zip(ranks, adjusted, strict=True) if p_value < 1 - stats.LEVEL]
     letters = inference.groups(len(order), different)
     return [
         Placed(

@@ -29,9 +29,8 @@ from equipoise.core.progress import several
 from equipoise.data.identity import of_model
 from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef, Item
-from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Ranks, ScoringOptions, Vector
 from equipoise.evaluation.embedding.decoding import Found, decoded
-from equipoise.evaluation.embedding.processes import ALONE, Ranks
 from equipoise.models.base import kind_of
 
 EMBEDDING_CODE = 3  # raised when preprocessing, pooling or the shape of batches changes: older embeddings are not used
@@ -63,16 +62,17 @@ def embed(
     model: Any,
     items: Sequence[Item],
     source: ImageSource,
+    how: ScoringOptions,
     cache: EmbeddingCache,
-    batch_size: int,
-    workers: int,
-    ranks: Ranks = ALONE,
     keeper: Keeper | None = None,
 ) -> Embedded:
     """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache."""
-    seen, read = (of_model(model, batch_size, EMBEDDING_CODE, card) or "this run" for card in ("image_card", "card"))
-    images = Images(model, items, source, cache, seen, batch_size, workers, ranks)
-    texts = Texts(model, items, cache, read, batch_size, ranks)
+    ranks = how.ranks
+    seen, read = (
+        of_model(model, how.batch_size, EMBEDDING_CODE, card) or "this run" for card in ("image_card", "card")
+    )
+    images = Images(model, items, source, cache, seen, how)
+    texts = Texts(model, items, cache, read, how)
     with contextlib.nullcontext(keeper) if keeper else Keeper(cache) as kept:
         seconds = _work(images, texts, kept)
         kept.flush()
@@ -195,12 +195,10 @@ class Images:
         source: ImageSource,
         cache: EmbeddingCache,
         identity: str,
-        batch_size: int,
-        workers: int,
-        ranks: Ranks,
+        how: ScoringOptions,
     ) -> None:
         self.model, self.source, self.cache = model, source, cache
-        self.batch_size, self.workers = batch_size, workers
+        self.batch_size, self.workers = how.batch_size, how.workers
         self._by_tokens = kind_of(model) == "tokens"
         self._key = Keys("image", identity)
         self.keys: dict[ImageRef, bytes] = {}
@@ -211,7 +209,7 @@ class Images:
         refs: dict[str, list[ImageRef]] = {}
         for ref in dict.fromkeys(ref for item in items for ref in item.images()):
             refs.setdefault(ref.path, []).append(ref)
-        self._refs = {path: refs[path] for path in ranks.share(in_order(source, refs))}
+        self._refs = {path: refs[path] for path in how.ranks.share(in_order(source, refs))}
         self.count = sum(len(refs) for refs in self._refs.values())
         self._sought: set[bytes] = set()
 
@@ -276,12 +274,12 @@ class Texts:
     """
 
     def __init__(
-        self, model: Any, items: Sequence[Item], cache: EmbeddingCache, identity: str, batch_size: int, ranks: Ranks
+        self, model: Any, items: Sequence[Item], cache: EmbeddingCache, identity: str, how: ScoringOptions
     ) -> None:
-        self.model, self.cache, self._batch_size = model, cache, batch_size
+        self.model, self.cache, self._batch_size = model, cache, how.batch_size
         self._by_tokens = kind_of(model) == "tokens"
         self._key = Keys("text", identity)
-        self.strings = ranks.share(list(dict.fromkeys(text for item in items for text in item.texts())))
+        self.strings = how.ranks.share(list(dict.fromkeys(text for item in items for text in item.texts())))
         self.keys: dict[str, bytes] = {}
         self.vectors: dict[bytes, Vector] = {}
         self.encoded: set[bytes] = set()

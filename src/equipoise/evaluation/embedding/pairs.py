@@ -13,6 +13,7 @@ see its neighbours in the seventh digit.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,12 +25,11 @@ import numpy as np
 from equipoise.core.errors import UserError
 from equipoise.core.progress import progress
 from equipoise.data.identity import of_model
-from equipoise.data.images import ImageSource, in_order
+from equipoise.data.images import ImageProblem, ImageSource, decode_image, in_order
 from equipoise.data.items import ImageRef, Item
-from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Ranks, ScoringOptions, Vector
 from equipoise.evaluation.embedding.decoding import Found, decoded
 from equipoise.evaluation.embedding.embed import batched
-from equipoise.evaluation.embedding.processes import Ranks
 from equipoise.models.base import reads_images, tells_tokens
 
 log = logging.getLogger(__name__)
@@ -64,20 +64,18 @@ def score_all(
     model: Any,
     items: Sequence[Item],
     source: ImageSource | None,
+    how: ScoringOptions,
     cache: EmbeddingCache,
-    batch_size: int,
-    workers: int,
-    ranks: Ranks,
     keeper: Keeper,
 ) -> Paired:
     """Every pair of the items. `source` is not looked at where the model reads no images."""
-    identity = of_model(model, batch_size, PAIR_CODE) or "this run"
+    identity = of_model(model, how.batch_size, PAIR_CODE) or "this run"
     texts = _Texts(model, items)
-    work = _Work(model, texts, cache, keeper, Keys("pair", identity), batch_size)
+    work = _Work(model, texts, cache, keeper, Keys("pair", identity), how.batch_size)
     if not reads_images(model):
-        return work.of_texts(items, ranks)
+        return work.of_texts(items, how.ranks)
     assert source is not None
-    return work.of_photos(items, source, workers, ranks)
+    return work.of_photos(items, source, how.workers, how.ranks)
 
 
 class _Texts:
@@ -116,8 +114,6 @@ class _Work:
         self._said = False
         self._left = 0
 
-    # ------------------------------------------------------------------ texts alone
-
     def of_texts(self, items: Sequence[Item], ranks: Ranks) -> Paired:
         """A model that reads no image has one score for a text, whatever it stands next to."""
         strings = ranks.share(list(self.texts.content))
@@ -136,8 +132,6 @@ class _Work:
         wanted, _ = _wanted(items)
         scores = {ref: {text: found[text] for text in texts} for ref, texts in wanted.items()}
         return Paired(scores, {}, {}, self._summed(counts))
-
-    # ------------------------------------------------------------------ texts and images
 
     def of_photos(self, items: Sequence[Item], source: ImageSource, workers: int, ranks: Ranks) -> Paired:
         wanted, refs = _wanted(items)
@@ -205,8 +199,6 @@ class _Work:
         """Of all processes; each has tokenized all texts."""
         return {name: sum(one[name] for one in counts) for name in counts[0]} | {"texts_cut": self.texts.cut}
 
-    # ------------------------------------------------------------------ asking
-
     def _new(self, named: dict[Any, bytes]) -> list[tuple[bytes, Any]]:
         """(key, what) of pairs that are neither in the cache nor already on their way."""
         new = {key: what for what, key in named.items() if key not in self._sought}
@@ -245,8 +237,6 @@ class _Work:
         self.asked += len(pairs)
         self._advance(len(pairs))
         self._tell(len(pairs))
-
-    # ------------------------------------------------------------------ what it costs
 
     @contextlib.contextmanager
     def _progress(self, total: int, cost: str) -> Iterator[None]:
@@ -308,3 +298,77 @@ def _number(raw: Vector) -> float:
 
 def _time(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+# A model that can only choose between two texts of an image (a server without log-probabilities). Every right text of
+# an item meets every hard negative, for each of the item's images. A negative scores one half; a right text scores the
+# least share of its choices that it won: 1 where it won against every negative in both orders, 0.5 where the order
+# decided (a tie, so never a win), 0 where it lost. Mean scores and margins are then shares of choices.
+
+LEVEL = 0.5  # of every negative
+Duel = tuple[str, str]  # a right text and a negative
+
+
+@dataclass
+class Chosen:
+    """The share of choices that a right text won against a negative, for each image."""
+
+    shares: dict[ImageRef, dict[Duel, float]] = field(default_factory=dict)
+    bad: dict[ImageRef, str] = field(default_factory=dict)
+    digests: dict[str, bytes] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def choose_all(model: Any, items: Sequence[Item], source: ImageSource, batch_size: int) -> Chosen:
+    """Every distinct choice once. The model keeps its own answers: what is asked here may have been answered before."""
+    duels: dict[ImageRef, dict[Duel, None]] = {}
+    for item in items:
+        for ref in item.images():
+            duels.setdefault(ref, {}).update(dict.fromkeys(duels_of(item)))
+    found = Chosen()
+    waiting: list[tuple[ImageRef, Any, Duel]] = []
+    with progress(sum(map(len, duels.values())), "choices ", "pairs") as advance:
+
+        def ask() -> None:
+            images = [image for _, image, _ in waiting]
+            shares = model.prefer(images, *([duel[side] for _, _, duel in waiting] for side in (0, 1)))
+            if len(shares) != len(waiting):
+                raise UserError(f"prefer: expected {len(waiting)} shares, found {len(shares)}")
+            for (ref, _, duel), share in zip(waiting, shares, strict=True):
+                found.shares.setdefault(ref, {})[duel] = float(share)
+            advance(len(waiting))
+            waiting.clear()
+
+        for ref, asked in duels.items():
+            try:
+                data = source.read(ref.path)
+                found.digests[ref.path] = hashlib.sha256(data).digest()
+                image = decode_image(data, ref)
+            except ImageProblem as problem:
+                found.bad[ref] = str(problem)
+                continue
+            for duel in asked:
+                waiting.append((ref, image, duel))
+                if len(waiting) == batch_size:
+                    ask()
+        if waiting:
+            ask()
+    found.counts = {"images": len(duels) - len(found.bad), **getattr(model, "counts", {})}
+    return found
+
+
+def duels_of(item: Item) -> list[Duel]:
+    right = [item.caption, *(text.text for text in item.positives)]
+    return [(one, text.text) for one in right for text in item.negatives]
+
+
+def scores_of(item: Item, chosen: Chosen) -> list[float]:
+    """The scores of an item's texts for each of its images, caption first."""
+    values = []
+    for ref in item.images():
+        shares = chosen.shares[ref]
+        for right in (item.caption, *(text.text for text in item.positives)):
+            values.append(min(shares[right, text.text] for text in item.negatives))
+        values += [LEVEL] * len(item.negatives)
+    return values

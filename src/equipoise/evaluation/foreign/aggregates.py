@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from equipoise.benchmarks import registry
 from equipoise.core import stats
 from equipoise.core.errors import Problems, UserError
-from equipoise.core.files import sha256_json
 from equipoise.data.readers.records import EMPTY, rows
 from equipoise.evaluation.record import Change, Interval, ItemNumbers, Metrics, Number
 
@@ -116,20 +114,9 @@ def metrics_of(row: Row) -> tuple[Metrics, list[str]]:
     return Metrics(overall=ItemNumbers(n=n, ties=None, metrics=numbers, images=0), by={}, macro=None, paper={}), notes
 
 
-def items_of(row: Row) -> str:
-    return sha256_json([row.task, row.revision])
-
-
-def benchmark_of(row: Row) -> Any:
-    return registry.get(TASKS[row.task][0])
-
-
 def changes(before: Metrics, after: Metrics) -> dict[str, Change]:
     """after - before with Newcombe's interval of two independent shares: wider than a paired one, which needs items."""
-    return dict(_changes(before, after))
-
-
-def _changes(before: Metrics, after: Metrics) -> Iterator[tuple[str, Change]]:
+    found = {}
     for name, first in before.overall.metrics.items():
         if (second := after.overall.metrics.get(name)) is None:
             continue
@@ -137,5 +124,5 @@ def _changes(before: Metrics, after: Metrics) -> Iterator[tuple[str, Change]]:
         value = second.value - first.value
         low = value - math.hypot(second.value - low2, high1 - first.value)
         high = value + math.hypot(high2 - second.value, first.value - low1)
-        clear = low > 0 or high < 0
-        yield name, Change(difference=value, interval=Interval(low, high), clear=clear, by_run=[value])
+        found[name] = Change(difference=value, interval=Interval(low, high))
+    return found

@@ -1,4 +1,4 @@
-"""Layouts of answers to questions with two options: SugarCrepe's in both orders, ColorSwap's.
+"""Layouts of right and wrong alone, and of answers to questions with two options: what people publish without scores.
 
 An item's scores stand for its answers. In two orders of the options the score of a text is the share of the orders in
 which it was chosen, so that an answer which follows the position is a tie, and never a win. `ItemScores.answers` keeps
@@ -7,13 +7,16 @@ each answer as it is.
 
 from __future__ import annotations
 
+import functools
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import Any
 
+from equipoise.benchmarks import by_fields
 from equipoise.core.errors import Problems
 from equipoise.data.items import Item
-from equipoise.evaluation.foreign.outcomes import SUGARCREPE, WITHDRAWN
 from equipoise.evaluation.foreign.sheets import (
     Foreign,
     Sheet,
@@ -22,14 +25,120 @@ from equipoise.evaluation.foreign.sheets import (
     image_of,
     made,
     outcome,
+    scored,
+    two_by_two,
 )
 from equipoise.evaluation.scores import Answer, ItemScores
 
+BIVLC = 2933  # examples
+SUGARCREPE = by_fields.benchmark("sugarcrepe").splits
+OLD = ("text_score_i0", "text_score_i1", "image_score_c0", "image_score_c1", "text_score", "image_score", "group_score")
+NEW = ("Ipos_2T", "Ineg_2T", "Tpos_2I", "Tneg_2I", "I2T", "T2I", "group_score")  # the same, as newer code names them
+
+
+def bivlc(sheets: Sequence[Sheet]) -> Foreign:
+    """Four comparisons an example, written as four scores that give them."""
+    (sheet,) = sheets
+    problems, found = sheet.problems, sheet.rows
+    columns = OLD if OLD[0] in found[0] else NEW
+    wins = list(zip(*map(sheet.outcomes, columns), strict=True))
+    problems.raise_if_any("Outcomes are True and False, or 1 and 0.")
+    _check_comparisons(wins, problems)
+    if len(found) != BIVLC:
+        problems.add("", f"{len(found):,} of {BIVLC:,} examples")
+    texts = Counter((row["caption"], row["negative_caption"]) for row in found)
+    twice = [caption for (caption, _), count in texts.items() if count > 1]
+    if len(twice) > 1:  # one pair of captions has two examples, with different images
+        problems.add_some("pairs of captions doubled, where the benchmark has one (two models in one file?)", twice)
+    keys = [str(number) for number in range(len(found))]
+    items = made(sheet, "bivlc", ["test"] * len(found), keys)
+    problems.raise_if_any("Expected one row an example, as BiVLC's evaluation writes it.")
+    rows = [
+        two_by_two(item.id, [ref.path for ref in item.images()], item.tags, _ranks(won[:4]))
+        for item, won in zip(items, wins, strict=True)
+    ]
+    notes = (
+        f"{len(twice)} pair of captions stands twice, with other images" if twice else "",
+        "examples are numbered as the file has them: its image columns name no image",
+    )
+    return Foreign("BiVLC's outcomes", rows, True, notes, items)
+
+
+@functools.cache
+def _ranks(comparisons: tuple[bool, ...]) -> tuple[float, ...]:
+    """Scores of the first image's own and other text, then of the second's other and own, that give the comparisons."""
+    for own0, other0, other1, own1 in permutations((0.0, 1.0, 2.0, 3.0)):
+        if (own0 > other0, own1 > other1, own0 > other1, own1 > other0) == comparisons:
+            return own0, other0, other1, own1
+    raise AssertionError("refused before: comparisons that no four scores can give")
+
+
+def _check_comparisons(wins: Sequence[Sequence[bool]], problems: Problems) -> None:
+    """Text, image and group must follow from the four comparisons, and these from some four scores.
+
+    With both texts right, c0i0 > c1i0 and c1i1 > c0i1; both images wrong would turn this into c0i0 > c0i0.
+    """
+    wrong, impossible = [], []
+    for number, (i0, i1, c0, c1, text, image, group) in enumerate(wins):
+        if (text, image, group) != (i0 and i1, c0 and c1, i0 and i1 and c0 and c1):
+            wrong.append(str(number))
+        if (i0, i1, c0, c1) in {(True, True, False, False), (False, False, True, True)}:
+            impossible.append(str(number))
+    problems.add_some("examples whose text, image or group score does not follow from their comparisons", wrong)
+    problems.add_some("examples with comparisons that no four scores can give", impossible)
+
+
+WITHDRAWN = ("swap_obj", "000000310622.jpg")  # of SugarCrepe; files from before still ask it
+_ITS_KEY = 108
+
+
+def sugarcrepe_outcomes(sheets: Sequence[Sheet]) -> Foreign:
+    """One row a pair, a type after the other, in the order of SugarCrepe's keys."""
+    (sheet,) = sheets
+    problems, won = sheet.problems, sheet.outcomes("correct")
+    problems.raise_if_any("Outcomes are True and False, or 1 and 0.")
+    splits = [f"{row['type']}_{row['subtype']}" for row in sheet.rows]
+    others = sorted(set(splits) - set(SUGARCREPE))
+    problems.add_some("types that SugarCrepe does not have", others)
+    pairs = [
+        (split, row["filename"], row["caption"], row["negative_caption"])
+        for split, row in zip(splits, sheet.rows, strict=True)
+    ]
+    doubled = [f"{split} {image} {caption}" for (split, image, caption, _), n in Counter(pairs).items() if n > 1]
+    problems.add_some("pairs doubled (two models in one file?)", doubled)
+    gone = {place for place, pair in enumerate(pairs) if pair[:2] == WITHDRAWN}
+    kept = [place for place in range(len(pairs)) if place not in gone]
+    check_counts(problems, [splits[place] for place in kept], SUGARCREPE, "pairs")
+    items = made(sheet, "sugarcrepe", splits, _keys(splits, bool(gone)))
+    problems.raise_if_any("Expected the columns filename, caption, negative_caption, type, subtype, correct.")
+    kept.sort(key=lambda place: splits[place])
+    rows = [outcome(items[place].id, image_of(items[place]), won[place], dict(items[place].tags)) for place in kept]
+    twice = sum(n > 1 for n in Counter(pairs[place][1:] for place in kept).values())
+    notes = (
+        f"left out: {len(gone)} pair that SugarCrepe withdrew ({WITHDRAWN[0]}, image {WITHDRAWN[1]})" if gone else "",
+        f"{twice} pairs of sentences are asked in two splits" if twice else "",
+    )
+    return Foreign("SugarCrepe's outcomes", rows, True, notes, [items[place] for place in kept])
+
+
+def _keys(splits: Sequence[str], with_withdrawn: bool) -> list[str]:
+    """The number of each row within its split is its key; without the withdrawn pair its key is passed over."""
+    counts: Counter[str] = Counter()
+    keys = []
+    for split in splits:
+        if split == WITHDRAWN[0] and counts[split] == _ITS_KEY and not with_withdrawn:
+            counts[split] += 1
+        keys.append(str(counts[split]))
+        counts[split] += 1
+    return keys
+
+
 GPT4V = ("answer", "caption", "negative_caption", "filename", "correct")
+ANSWERED = "answers to SugarCrepe's pairs, one type and order a file"
 FIRST_OPTION, SECOND_OPTION = "caption first", "negative first"
 
 
-def sugarcrepe(sheets: Sequence[Sheet]) -> Foreign:
+def sugarcrepe_answers(sheets: Sequence[Sheet]) -> Foreign:
     """A file holds the answers to one type in one order. The order is read from the answers, the type from the name."""
     problems = Problems(" and ".join(str(sheet.path) for sheet in sheets[:3]) + (", ..." if len(sheets) > 3 else ""))
     found: dict[str, Item] = {}
@@ -60,16 +169,7 @@ def sugarcrepe(sheets: Sequence[Sheet]) -> Foreign:
     for id_ in sorted(found, key=lambda one: (found[one].tags["split"], int(one.rpartition("/")[2]))):
         chosen = [answer.choice for answer in answers[id_]]
         shares = [chosen.count(side) / len(chosen) for side in ("caption", "negative")]
-        rows.append(
-            ItemScores(
-                id=id_,
-                image=image_of(found[id_]),
-                caption=shares[0],
-                negatives=shares[1:],
-                tags=found[id_].tags,
-                answers=tuple(answers[id_]),
-            )
-        )
+        rows.append(scored(id_, image_of(found[id_]), found[id_].tags, *shares, answers=tuple(answers[id_])))
     one = sum(len(row.answers) == 1 for row in rows)
     notes = (
         "Orig. counts items whose caption was chosen and whose negative was not, in either order",
@@ -169,9 +269,9 @@ def _colour(row: Mapping[str, Any], side: str, number: int) -> ItemScores:
     right = chosen is not None and names[chosen] == log["correct_answer"]
     image = f"{row['id']}_{number}.png" if side == "text" else None
     tags = {"split": "test", "ask": side, "pair": str(int(row["id"]))}
-    one = outcome(f"colorswap-test/{row['id']}-{side}-{number}", image, right, tags)
     choice = None if chosen is None else "right" if right else "wrong"
-    return one.model_copy(update={"answers": (Answer(right=right, choice=choice, place=chosen),)})
+    answers = (Answer(right=right, choice=choice, place=chosen),)
+    return outcome(f"colorswap-test/{row['id']}-{side}-{number}", image, right, tags, answers=answers)
 
 
 def _named_text(said: str, options: Sequence[str]) -> int | None:

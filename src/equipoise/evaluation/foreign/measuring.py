@@ -1,52 +1,45 @@
 """Published scores, outcomes and answers -> the numbers of their benchmark, and a run like any other.
 
-run = published_run([Path("clip.jsonl")], "winoground", out="runs/clip", source="e-bug/fine-grained-evals")
+run = published_run([Path("clip.jsonl")], "winoground", out="runs/clip", origin=Origin("e-bug/fine-grained-evals"))
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-from pydantic import JsonValue
+from typing import Any, NamedTuple
 
 from equipoise.benchmarks import reading, registry
 from equipoise.benchmarks.base import Benchmark
 from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import sha256_file, sha256_json
-from equipoise.core.provenance import environment
-from equipoise.data.items import Item
-from equipoise.evaluation.averages import measure_elsewhere, with_items
+from equipoise.data.items import ImageRef, Item
+from equipoise.evaluation.averages import measure
 from equipoise.evaluation.foreign import aggregates
 from equipoise.evaluation.foreign.reading import read_any
-from equipoise.evaluation.foreign.sheets import Foreign, name_some
+from equipoise.evaluation.foreign.sheets import Foreign
 from equipoise.evaluation.metrics import Metric, order_flips
 from equipoise.evaluation.outcomes import ROWS, outcomes_of
-from equipoise.evaluation.record import (
-    Arguments,
-    BenchmarkId,
-    FullArguments,
-    ItemCounts,
-    Metrics,
-    ModelCard,
-    Published,
-    RunRecord,
-    Seconds,
-    Settings,
-)
-from equipoise.evaluation.results import write_run, write_set
-from equipoise.evaluation.run import Result
-from equipoise.evaluation.run_id import benchmark_id, claim, images_id
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.paper_metrics import require_tags
+from equipoise.evaluation.record import BenchmarkId, Metrics, ModelCard, Published, RunRecord, Seconds, Settings
+from equipoise.evaluation.results import benchmark_id, claim, images_id, write_run, write_set
+from equipoise.evaluation.run import Result, new_record
+from equipoise.evaluation.scores import ItemScores, Scores
 
 OUTCOMES_ONLY = "outcomes only: no score was published, so a tie counts as a wrong answer"
 UNKNOWN = "unknown"
+
+
+class Origin(NamedTuple):
+    """Where files come from; kept in the record."""
+
+    source: str = UNKNOWN  # a repository or an address
+    commit: str = UNKNOWN
+    licence: str = UNKNOWN
 
 
 def published_run(
@@ -58,18 +51,14 @@ def published_run(
     splits: Sequence[str] = (),
     average: str | None = None,
     model: str | None = None,
-    origin: str = UNKNOWN,
-    commit: str = UNKNOWN,
-    licence: str = UNKNOWN,
+    origin: Origin = Origin(),
     seed: int = 0,
     metrics: Sequence[Metric] = (),
-    arguments: Mapping[str, JsonValue] | None = None,
 ) -> Result:
     """What others published of one model on one benchmark, as a run; with `out` it is written there.
 
     `source` is the folder of the benchmark's annotation files: tags, texts and photos are then its items', and ids must
-    match one by one. `origin`, `commit` and `licence` are kept in the record, as is the name of the `model`, which else
-    is the file's own word or its name.
+    match one by one. The name of the `model` is the file's own word, or its name, where it is not given.
     """
     files = [Path(path) for path in paths]
     if source is None and not registry.is_file(bench):
@@ -81,46 +70,41 @@ def published_run(
     subject = " and ".join(map(str, files))
     foreign = read_any(files, benchmark.name)
     found = fitted(foreign, benchmark, items, splits, subject)
-    parts = _parts(
-        _benchmark_id(found, benchmark), model or foreign.model or " + ".join(map(_stem, files)), files, seed, metrics
-    )
-    published = _published(files, origin, commit, licence, foreign.layout, _unknown(foreign, found), found.notes)
-    published = published.model_copy(update={"outcomes_only": foreign.outcomes_only})
+    called = model or foreign.model or " + ".join(path.name.partition(".")[0] for path in files)
+    parts = _parts(_benchmark_id(found, benchmark), called, files, seed, metrics)
     folder = None if out is None else Path(out)
     with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
         if folder is not None:
             claim(folder, parts, command="metrics")
-        outcomes = outcomes_of(found.rows)
-        measured = measure(foreign, found, benchmark, average, seed, subject, metrics)
-        counted = len(found.rows), _choices(found.rows)
-        record = _record("items", parts, measured, published, counted, out, arguments)
+        rows, outcomes = [*ROWS, *metrics], outcomes_of(found.rows)
+        require_groups(found.rows, benchmark, average, subject)
+        measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=foreign.outcomes_only)
+        published = Published(
+            layout=foreign.layout, files=_hashes(files), **origin._asdict(), unknown=_unknown(foreign, found),
+            outcomes_only=foreign.outcomes_only, notes=found.notes,
+        )  # fmt: skip
+        record = _record("items", parts, measured, published, len(found.rows), out, counts=_choices(found.rows))
         if folder is not None:
-            texts = {item.id: item for item in found.items}
-            record = write_run(folder, record, found.rows, outcomes, texts, [*ROWS, *metrics])
+            record = write_run(folder, record, found.rows, outcomes, {item.id: item for item in found.items}, rows)
         return Result(record, found.rows, outcomes)
 
 
 def published_tables(
-    paths: Sequence[str | Path],
-    bench: str | None = None,
-    *,
-    out: str | Path | None = None,
-    origin: str = UNKNOWN,
-    commit: str = UNKNOWN,
-    licence: str = UNKNOWN,
-    arguments: Mapping[str, JsonValue] | None = None,
+    paths: Sequence[str | Path], bench: str | None = None, *, out: str | Path | None = None, origin: Origin = Origin()
 ) -> list[Result]:
     """The same of a table of results (aggregates.py): a run for each model and benchmark, in OUT/MODEL/BENCHMARK."""
     files = [Path(path) for path in paths]
     found = []
     for row in aggregates.read_tables(files, bench):
         measured, notes = aggregates.metrics_of(row)
-        benchmark = aggregates.benchmark_of(row)
-        about = benchmark_id([], benchmark).model_copy(update={"items_sha256": aggregates.items_of(row)})
-        parts = _parts(about, row.called, files, 0)
-        unknown = ["items", "intervals", "ties", "the model's weights and preprocessing"]
-        published = _published(files, origin, commit, licence, "mteb's results", unknown, notes)
-        record = _record("aggregate", parts, measured, published, (measured.overall.n, {}), out, arguments)
+        benchmark = registry.get(aggregates.TASKS[row.task][0])
+        items = sha256_json([row.task, row.revision])
+        parts = _parts(benchmark_id([], benchmark).model_copy(update={"items_sha256": items}), row.called, files)
+        published = Published(
+            layout="mteb's results", files=_hashes(files), **origin._asdict(), outcomes_only=False, notes=notes,
+            unknown=["items", "intervals", "ties", "the model's weights and preprocessing"],
+        )  # fmt: skip
+        record = _record("aggregate", parts, measured, published, measured.overall.n, out, counts={})
         if out is not None:
             folder = Path(out) / row.folder / benchmark.name
             with run_folder.locked(str(folder)):
@@ -130,8 +114,12 @@ def published_tables(
     return found
 
 
+def _hashes(files: Sequence[Path]) -> dict[str, str]:
+    return {path.name: sha256_file(path) for path in files}
+
+
 def _parts(
-    about: BenchmarkId, spec: str, files: Sequence[Path], seed: int, metrics: Sequence[Metric] = ()
+    about: BenchmarkId, spec: str, files: Sequence[Path], seed: int = 0, metrics: Sequence[Metric] = ()
 ) -> dict[str, Any]:
     """The fields that identify a run."""
     digest = sha256_json([spec, *sorted(sha256_file(path) for path in files)])
@@ -144,59 +132,11 @@ def _parts(
     }
 
 
-def _published(
-    files: Sequence[Path],
-    origin: str,
-    commit: str,
-    licence: str,
-    layout: str,
-    unknown: list[str],
-    notes: Sequence[str],
-) -> Published:
-    return Published(
-        layout=layout,
-        files={path.name: sha256_file(path) for path in files},
-        source=origin,
-        commit=commit,
-        licence=licence,
-        unknown=unknown,
-        outcomes_only=False,
-        notes=list(notes),
-    )
-
-
 def _record(
-    kind: Any,
-    parts: Mapping[str, Any],
-    measured: Metrics,
-    published: Published,
-    counted: tuple[int, dict[str, int]],
-    out: str | Path | None,
-    arguments: Mapping[str, JsonValue] | None,
+    kind: str, parts: dict[str, Any], measured: Metrics, published: Published, n: int, out: object, counts: Any
 ) -> RunRecord:
-    n, counts = counted
-    kept = None if out is None else str(out)
-    return RunRecord(
-        kind=kind,
-        date=datetime.now(UTC).replace(microsecond=0),
-        **parts,
-        metrics=measured,
-        n=ItemCounts(items=n, scored=n, skipped=0),
-        skipped={},
-        counts=counts,
-        arguments=Arguments(
-            passed=dict(arguments or {}),
-            in_full=FullArguments(images=None, out=kept, cache=None, batch_size=0, workers=0),
-        ),
-        environment=environment(),
-        seconds=Seconds(score=0.0, measure=0.0),
-        scores_sha256=None,
-        published=published,
-    )
-
-
-def _stem(path: Path) -> str:
-    return path.name.partition(".")[0]
+    more = {"metrics": measured, "published": published, "counts": counts, "seconds": Seconds(score=0.0, measure=0.0)}
+    return new_record(kind, parts, n, arguments={"out": None if out is None else str(out)}, **more)
 
 
 def _benchmark_id(found: Fitted, benchmark: Benchmark) -> BenchmarkId:
@@ -266,16 +206,39 @@ def fitted(
     return Fitted(rows, known, [*notes, *filter(None, foreign.notes)])
 
 
-def measure(
-    foreign: Foreign,
-    found: Fitted,
-    benchmark: Benchmark,
-    rule: str | None = None,
-    seed: int = 0,
-    subject: str = "the scores",
-    own: Sequence[Metric] = (),
-) -> Metrics:
-    return measure_elsewhere(found.rows, benchmark, None, rule, seed, subject, [*ROWS, *own], foreign.outcomes_only)
+def require_groups(rows: Sequence[ItemScores], benchmark: Benchmark, rule: str | None, subject: str) -> None:
+    """Refuse scores without the tags that the benchmark's average and the paper's metrics need."""
+    average = benchmark.averages.get(rule or benchmark.rule)
+    if average is not None and (without := [row for row in rows if any(tag not in row.tags for tag in average.path)]):
+        raise UserError(
+            f"{subject}: {len(without):,} of {len(rows):,} scores lack a tag of {', '.join(average.path)}, over which "
+            f"{benchmark.name} is averaged ({rule or benchmark.rule}), for instance {without[0].id!r}. Name the folder "
+            'of the annotation files with --source, or put the tags into the file: "tags": {"split": "..."}'
+        )
+    require_tags(benchmark.metrics, rows)
+
+
+def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) -> Sequence[ItemScores]:
+    """The scores in the items' order with their tags and images; ids that do not match are refused, all at once."""
+    scores = Scores.of(rows)
+    given = {id_: place for place, id_ in enumerate(scores.ids)}
+    wanted = {item.id: (_shape(item), {"tags": item.tags, "paired": item.paired}, item.image) for item in items}
+    problems = Problems(f"{subject}: not the scores of these {len(items):,} items")
+    problems.add_some("doubled", [id_ for id_, count in Counter(scores.ids).items() if count > 1])
+    problems.add_some("unknown: no such item", [id_ for id_ in scores.ids if id_ not in wanted])
+    problems.add_some("missing: item without a score", [id_ for id_ in wanted if id_ not in given])
+    other = [id_ for id_ in given.keys() & wanted.keys() if _shape(scores[given[id_]]) != wanted[id_][0]]
+    problems.add_some("another number of positives, negatives or images than the item", sorted(other))
+    problems.raise_if_any('Expected one score per item: {"id": "...", "caption": 0.31, "negatives": [0.28]}')
+
+    def with_item(score: ItemScores, update: dict[str, object], image: ImageRef | None) -> ItemScores:
+        return score.model_copy(update=update | {"image": image.path if image else score.image})
+
+    return Scores(with_item(scores[given[id_]], update, image) for id_, (_, update, image) in wanted.items())
+
+
+def _shape(one: ItemScores | Item) -> tuple[int, ...]:
+    return len(one.positives), len(one.negatives), len(one.positive_images), len(one.negative_images)
 
 
 def _refuse_other_texts(published: Sequence[Item], items: Sequence[Item], subject: str) -> None:
@@ -287,7 +250,7 @@ def _refuse_other_texts(published: Sequence[Item], items: Sequence[Item], subjec
         if item.id in texts and texts[item.id] != (item.caption, [text.text for text in item.negatives])
     ]
     problems = Problems(f"{subject}: not the texts of --source")
-    name_some(problems, "items with other texts", other)
+    problems.add_some("items with other texts", other)
     problems.raise_if_any("Without --source the run has the texts that the file holds.")
 
 

@@ -1,9 +1,7 @@
 """Score files in our layout or a published one: the first record says which, and the rows follow.
 
 A score file of another benchmark must not be measured as this one's. Scores of one's own are JSONL, or a table with the
-columns of a table of items (benchmarks/own.py) and scores in place of texts: `id` (else the number of the row),
-`image`, `caption`, one or more whose name begins with `negative`, any number that begin with `positive`. Every other
-column is a tag. Empty cells are skipped.
+columns of a table of items (benchmarks/own.py) and scores in place of texts.
 """
 
 from __future__ import annotations
@@ -14,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from equipoise.benchmarks import predicate_noun
+from equipoise.benchmarks.own import read_table
+from equipoise.benchmarks.predicate_noun import ROWS
 from equipoise.core.errors import Problems, UserError, missing_columns
-from equipoise.data.readers.records import EMPTY, Row, explain, kind_of, rows, short, table
-from equipoise.evaluation.foreign import answers, outcomes, scores, wordings
+from equipoise.data.readers.records import EMPTY, Row, kind_of, rows, short
+from equipoise.evaluation.foreign import answers, scores, wordings
 from equipoise.evaluation.foreign.sheets import Foreign, Sheet, check_single
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores, require_finite
 
@@ -28,12 +25,13 @@ from equipoise.evaluation.scores import ItemScores, Scores, read_scores, require
 class Layout:
     """A way in which scores, outcomes or answers are published."""
 
-    benchmarks: tuple[str, ...]  # the first where one file was given, the last where several were
+    benchmark: str
     columns: tuple[str, ...]  # that a record has, by which the layout is known
     read: Callable[[Sequence[Sheet]], Foreign]
     what: str  # the file is, in words
     label: str = ""  # a pattern of the first record's label
     files: int = 1  # at most
+    several: str = ""  # the benchmark of several files, where it is another
 
     def known(self, record: Mapping[str, Any]) -> bool:
         """Whether a file is of this layout, by its first record."""
@@ -42,55 +40,27 @@ class Layout:
         )
 
 
-_BIVLC, _OUTCOMES = ("caption", "negative_caption", "type"), f"the outcomes of BiVLC's {outcomes.BIVLC:,} examples"
 _MANY = 1000
+_SCORES = f"the scores of Winoground's {scores.WINOGROUND} examples"
+_BIVLC, _OUTCOMES = ("caption", "negative_caption", "type"), f"the outcomes of BiVLC's {answers.BIVLC:,} examples"
+_SUGARCREPE = ("filename", "caption", "negative_caption", "type", "subtype", "correct")
 LAYOUTS = (
+    Layout("winoground", ("label", "score"), scores.winoground, _SCORES, r"\d+_c[01]_i[01]"),
+    Layout("valse", ("label", "score", "instrument"), scores.valse, "the scores of VALSE's valid items", r".+_[cf]"),
+    Layout("predicate-noun", scores.PREDICATE_NOUN, scores.predicate_noun, f"the scores of {ROWS:,} rows", files=2),
+    Layout("sugarcrepe-pp", scores.PP, scores.sugarcrepe_pp, "the cosines of SugarCrepe++'s items"),
+    Layout("sugarcrepe", scores.SUGARCREPE, scores.sugarcrepe, "the scores of SugarCrepe's pairs"),
+    Layout("bivlc", (*_BIVLC, *answers.OLD), answers.bivlc, _OUTCOMES),
+    Layout("bivlc", (*_BIVLC, *answers.NEW), answers.bivlc, _OUTCOMES),
+    Layout("sugarcrepe", _SUGARCREPE, answers.sugarcrepe_outcomes, "the outcomes of SugarCrepe's pairs"),
+    Layout("sugarcrepe", answers.GPT4V, answers.sugarcrepe_answers, answers.ANSWERED, files=_MANY),
+    Layout("vsr", ("label", "score", "relation", "id"), scores.vsr, "label and score of VSR's statements", "[01]"),
+    Layout("whatsup", wordings.WHATSUP, wordings.whatsup, "answers to What's Up's photos, several prompts each"),
     Layout(
-        ("winoground",),
-        ("label", "score"),
-        scores.winoground,
-        f"the scores of Winoground's {scores.WINOGROUND} examples",
-        r"\d+_c[01]_i[01]",
+        "colorswap", answers.COLORSWAP, answers.colorswap, "answers to ColorSwap's examples, text or image", files=2
     ),
-    Layout(("valse",), ("label", "score", "instrument"), scores.valse, "the scores of VALSE's valid items", r".+_[cf]"),
-    Layout(
-        ("predicate-noun",),
-        ("id", "prob_target_match", "prob_distractor_match"),
-        scores.predicate_noun,
-        f"the scores of {predicate_noun.ROWS:,} rows",
-        files=2,
-    ),
-    Layout(
-        ("sugarcrepe-pp",),
-        ("sample_id", "subset", *scores.PP, "caption2"),
-        scores.sugarcrepe_pp,
-        "the cosines of SugarCrepe++'s items",
-    ),
-    Layout(
-        ("sugarcrepe",),
-        ("sample_id", "subset", "positive_score", "negative_score"),
-        scores.sugarcrepe,
-        "the scores of SugarCrepe's pairs",
-    ),
-    Layout(("bivlc",), (*_BIVLC, *outcomes.OLD), outcomes.bivlc, _OUTCOMES),
-    Layout(("bivlc",), (*_BIVLC, *outcomes.NEW), outcomes.bivlc, _OUTCOMES),
-    Layout(
-        ("sugarcrepe",),
-        ("filename", "caption", "negative_caption", "type", "subtype", "correct"),
-        outcomes.sugarcrepe,
-        "the outcomes of SugarCrepe's pairs",
-    ),
-    Layout(
-        ("sugarcrepe",), answers.GPT4V, answers.sugarcrepe, "answers to SugarCrepe's pairs, one type and order a file",
-        files=_MANY,
-    ),
-    Layout(("vsr",), ("label", "score", "relation", "id"), scores.vsr, "label and score of VSR's statements", "[01]"),
-    Layout(("whatsup",), wordings.WHATSUP, wordings.whatsup, "answers to What's Up's photos, several prompts each"),
-    Layout(
-        ("colorswap",), answers.COLORSWAP, answers.colorswap, "answers to ColorSwap's examples, text or image", files=2
-    ),
-    Layout(("vsr", "vsr-pairs"), wordings.VSR, wordings.vsr, "answers to VSR's statements", files=_MANY),
-)  # fmt: skip
+    Layout("vsr", wordings.VSR, wordings.vsr, "answers to VSR's statements", files=_MANY, several="vsr-pairs"),
+)
 
 
 def read_any(paths: Sequence[Path], benchmark: str | None) -> Foreign:
@@ -103,7 +73,7 @@ def read_any(paths: Sequence[Path], benchmark: str | None) -> Foreign:
         return _own_table(paths[0]) if _is_table(paths[0]) else Foreign("equipoise", read_scores(paths[0]))
     if other := [path for path, one in zip(paths, known, strict=True) if one != layout]:
         raise UserError(f"{other[0]}: not of the same layout as {paths[0]}, {layout.what}")
-    wanted = layout.benchmarks[min(len(paths), len(layout.benchmarks)) - 1]
+    wanted = layout.several if layout.several and len(paths) > 1 else layout.benchmark
     if benchmark is None:
         raise UserError(f"{paths[0]}: {layout.what}: name the benchmark with --bench {wanted}")
     sheets = [_sheet(path, layout) for path in paths]
@@ -152,7 +122,7 @@ def _layout(path: Path) -> Layout | None:
             f"{path}: {missing_columns(first)} Found {', '.join(list(first)[:8])}. Expected "
             "the columns id, caption, positive, negative (several: negative_1, negative_2), or in a .jsonl file "
             '{"id": "...", "caption": 0.31, "positives": [0.30], "negatives": [0.28]} per item. Also known: the '
-            f"published scores of {', '.join(dict.fromkeys(one.benchmarks[0] for one in LAYOUTS))}"
+            f"published scores of {', '.join(dict.fromkeys(one.benchmark for one in LAYOUTS))}"
         )
     caption = first["caption"] if layout is None and isinstance(first, dict) else None
     if isinstance(caption, str) and not _is_table(path) and not _number(caption):
@@ -189,39 +159,22 @@ def _sheet(path: Path, layout: Layout) -> Sheet:
     return sheet
 
 
-SEVERAL = ("negative", "positive")
-_NAMED = ("id", "image", "caption")
-
-
 def _own_table(path: Path) -> Foreign:
     """The scores of a table; every problem of the file is raised at once."""
-    header, cells = table(path, several=SEVERAL)
-    captions = [row[header.index("caption")] for _, row in cells]
-    if not any(map(_number, captions)):
-        raise _texts(path, captions[0])
-    found: list[ItemScores] = []
-    lines: dict[str, int] = {}
-    problems = Problems(str(path))
-    for number, (line, row) in enumerate(cells, 1):
-        filled = [(name, cell.strip()) for name, cell in zip(header, row, strict=True) if cell.strip()]
-        wrong = [name for name, cell in filled if _is_score(name) and not _number(cell)]
-        if wrong:
-            problems.add(f"line {line}", f"{', '.join(wrong)}: expected a number, the score of that text")
-            continue
-        try:
-            found.append(_scores(number, filled))
-        except ValidationError as error:
-            explain(error, f"line {line}", problems)
-            continue
-        if (first := lines.setdefault(found[-1].id, line)) != line:
-            problems.add(f"line {line}", f"id: {found[-1].id!r} is already used in line {first}; ids must be unique")
-    problems.raise_if_any("Expected the columns caption, negative (also negative_2, positive, id, image, ...), scores.")
+    captions: list[str] = []
+
+    def build(fields: dict[str, Any]) -> ItemScores:
+        captions.append(fields.get("caption", ""))
+        return ItemScores.model_validate(fields, strict=False)  # cells are text: "0.31" is a number
+
+    try:
+        found = read_table(path, build)
+    except UserError:
+        if captions and not any(map(_number, captions)):
+            raise _texts(path, captions[0]) from None
+        raise
     require_finite(found, str(path))
     return Foreign("equipoise", Scores(found))
-
-
-def _is_score(name: str) -> bool:
-    return name == "caption" or name.startswith(SEVERAL)
 
 
 def _number(cell: str) -> bool:
@@ -230,18 +183,3 @@ def _number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _scores(number: int, filled: list[tuple[str, str]]) -> ItemScores:
-    one = dict(filled)
-    values = {name: float(one[name]) for name in ("caption",) if name in one}  # a missing one is pydantic's to say
-    return ItemScores.model_validate(
-        {
-            "id": one.get("id", str(number)),
-            "image": one.get("image"),
-            **values,
-            "positives": [float(cell) for name, cell in filled if name.startswith("positive")],
-            "negatives": [float(cell) for name, cell in filled if name.startswith("negative")],
-            "tags": {name: cell for name, cell in filled if name not in _NAMED and not _is_score(name)},
-        }
-    )

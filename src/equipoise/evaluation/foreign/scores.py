@@ -22,10 +22,11 @@ from equipoise.evaluation.foreign.sheets import (
     check_single,
     image_of,
     made,
-    name_some,
     renamed,
+    scored,
+    two_by_two,
 )
-from equipoise.evaluation.scores import ImageScores, ItemScores, TextScores
+from equipoise.evaluation.scores import TextScores
 
 WINOGROUND = 400  # examples
 FOUR = ("c0_i0", "c1_i0", "c0_i1", "c1_i1")
@@ -39,20 +40,15 @@ def winoground(sheets: Sequence[Sheet]) -> Foreign:
     check_ids(sheet.problems, labels, wanted, "labels")
     sheet.problems.raise_if_any("Expected 0_c0_i0, 0_c1_i0, 0_c0_i1, 0_c1_i1 and so on, each once: caption and image.")
     score = dict(zip(labels, scores, strict=True))
-    rows = []
-    for number in range(WINOGROUND):  # as an item of Winoground is: the first image and caption, the others negatives
-        own0, other0, other1, own1 = (score[f"{number}_{part}"] for part in FOUR)
-        rows.append(
-            ItemScores(
-                id=item_id("winoground", "test", number),
-                image=f"ex_{number}_img_0.png",
-                caption=own0,
-                negatives=[other0],
-                tags={"split": "test"},
-                negative_images=(ImageScores(image=f"ex_{number}_img_1.png", caption=other1, negatives=[own1]),),
-                paired=True,
-            )
+    rows = [  # as an item of Winoground is: the first image and caption, the others negatives
+        two_by_two(
+            item_id("winoground", "test", number),
+            [f"ex_{number}_img_{place}.png" for place in (0, 1)],
+            {"split": "test"},
+            [score[f"{number}_{part}"] for part in FOUR],
         )
+        for number in range(WINOGROUND)
+    ]
     return Foreign("Winoground's labels", rows)
 
 
@@ -67,14 +63,14 @@ def valse(sheets: Sequence[Sheet]) -> Foreign:
     ]
     check_finite(problems, labels, scores)
     odd = [label for label, (_, key, side) in zip(labels, found, strict=True) if not key or side not in ("c", "f")]
-    name_some(problems, "labels that are neither ID_c nor ID_f", odd)
+    problems.add_some("labels that are neither ID_c nor ID_f", odd)
     others = sorted({instrument for instrument, _, _ in found} - set(valse_benchmark.SPLITS))
-    name_some(problems, "instruments that VALSE does not have", others)
+    problems.add_some("instruments that VALSE does not have", others)
     check_doubled(problems, "labels", [f"{instrument} {key}_{side}" for instrument, key, side in found])
     score = dict(zip(found, scores, strict=True))
     keys = list(dict.fromkeys((instrument, key) for instrument, key, _ in found))
     half = [f"{i} {key}" for i, key in keys if not {(i, key, "c"), (i, key, "f")} <= score.keys()]
-    name_some(problems, "items with the score of only one of caption and foil", half)
+    problems.add_some("items with the score of only one of caption and foil", half)
     check_counts(problems, [instrument for instrument, _ in keys], valse_benchmark.SPLITS, "items")
     problems.raise_if_any('Expected {"label": "0_c", "score": 0.3, "instrument": "existence"} and 0_f for every item.')
 
@@ -91,17 +87,19 @@ def valse(sheets: Sequence[Sheet]) -> Foreign:
         return renamed(rows, {row.id: next(left.get(row.tags["split"], iter(())), row.id) for row in rows}), items
 
     rows = [
-        ItemScores(
-            id=item_id("valse", instrument, key),
-            caption=score[instrument, key, "c"],
-            negatives=[score[instrument, key, "f"]],
-            tags={"split": instrument, "phenomenon": valse_benchmark.phenomenon(instrument)},
+        scored(
+            item_id("valse", instrument, key),
+            None,
+            {"split": instrument, "phenomenon": valse_benchmark.phenomenon(instrument)},
+            score[instrument, key, "c"],
+            score[instrument, key, "f"],
         )
         for instrument, key in sorted(keys, key=place)
     ]
     return Foreign("VALSE's labels", rows, fit=fit)
 
 
+PREDICATE_NOUN = ("id", "prob_target_match", "prob_distractor_match")
 _ONE = 1e-4  # how far a softmax of float32 numbers in text is from 1
 _CHANCE = 0.1  # of rows that happen to add up to 1; more in part of a file are two models
 WITHIN = (
@@ -131,15 +129,8 @@ def predicate_noun(sheets: Sequence[Sheet]) -> Foreign:
                 if within:
                     positives = [files[other][0][number] - files[other][1][number]]
                     caption, negative = caption - negative, 0.0
-            rows.append(
-                ItemScores(
-                    id=item_id("predicate-noun", split, number),
-                    caption=caption,
-                    positives=positives,
-                    negatives=[negative],
-                    tags={"split": split, "pair": str(number // 2)},
-                )
-            )
+            id_, tags = item_id("predicate-noun", split, number), {"split": split, "pair": str(number // 2)}
+            rows.append(scored(id_, None, tags, caption, negative, positives=positives))
 
     def fit(rows: Rows, items: Sequence[Item]) -> tuple[Rows, Sequence[Item]]:
         """One file is asked about its own wording only, and has nothing to say on the other as a positive."""
@@ -177,48 +168,37 @@ def sugarcrepe(sheets: Sequence[Sheet]) -> Foreign:
     right, wrong = sheet.numbers("positive_score"), sheet.numbers("negative_score")
     check_finite(sheet.problems, sheet.places, [a + b for a, b in zip(right, wrong, strict=True)])
     items = _items(sheet, "sugarcrepe")
-    rows = [
-        ItemScores(id=item.id, image=image_of(item), caption=a, negatives=[b], tags=item.tags)
-        for item, a, b in zip(items, right, wrong, strict=True)
-    ]
+    rows = [scored(item.id, image_of(item), item.tags, a, b) for item, a, b in zip(items, right, wrong, strict=True)]
     return _in_order("SugarCrepe's cosines", sheet, rows, items)
 
 
 def sugarcrepe_pp(sheets: Sequence[Sheet]) -> Foreign:
     """The cosines between the texts are there too, for TOT."""
     (sheet,) = sheets
-    found = {name: sheet.numbers(name) for name in PP}
+    found = {name: sheet.numbers(name) for name in _COSINES}
     for name, values in found.items():
         check_finite(sheet.problems, [f"{place} {name}" for place in sheet.places], values)
     items = _items(sheet, "sugarcrepe-pp")
     rows = []
     for place, item in enumerate(items):
         one = {name: values[place] for name, values in found.items()}
-        rows.append(
-            ItemScores(
-                id=item.id,
-                image=image_of(item),
-                caption=one["image_p1"],
-                positives=[one["image_p2"]],
-                negatives=[one["image_neg"]],
-                tags=item.tags,
-                text=TextScores(
-                    caption_positives=[one["p1_p2"]],
-                    caption_negatives=[one["p1_ref"]],
-                    positives_negatives=[[one["p2_ref"]]],
-                ),
-            )
+        text = TextScores(
+            caption_positives=[one["p1_p2"]], caption_negatives=[one["p1_ref"]], positives_negatives=[[one["p2_ref"]]]
         )
+        right, wrong = one["image_p1"], one["image_neg"]
+        rows.append(scored(item.id, image_of(item), item.tags, right, wrong, positives=[one["image_p2"]], text=text))
     return _in_order("SugarCrepe++'s cosines", sheet, rows, items)
 
 
-PP = ("image_p1", "image_p2", "image_neg", "p1_p2", "p1_ref", "p2_ref")
+_COSINES = ("image_p1", "image_p2", "image_neg", "p1_p2", "p1_ref", "p2_ref")
+PP = ("sample_id", "subset", *_COSINES, "caption2")
+SUGARCREPE = ("sample_id", "subset", "positive_score", "negative_score")
 
 
 def _items(sheet: Sheet, name: str) -> list[Item]:
     """The items, by the benchmark's own code; all that is wrong with the file is raised."""
     problems, splits, known = sheet.problems, sheet.texts("subset"), by_fields.benchmark(name).splits
-    name_some(problems, f"subsets that {name} does not have", sorted(set(splits) - known.keys()))
+    problems.add_some(f"subsets that {name} does not have", sorted(set(splits) - known.keys()))
     check_doubled(
         problems, "pairs", [f"{split} {key}" for split, key in zip(splits, sheet.texts("sample_id"), strict=True)]
     )
@@ -254,7 +234,7 @@ def vsr(sheets: Sequence[Sheet]) -> Foreign:
     check_finite(problems, ids, scores)
     check_doubled(problems, "ids", ids)
     outside = [id_ for id_, score in zip(ids, scores, strict=True) if score < 0 or score > 1]
-    name_some(problems, "scores outside of 0 to 1, where a threshold of 0.5 means nothing", outside)
+    problems.add_some("scores outside of 0 to 1, where a threshold of 0.5 means nothing", outside)
     if len(ids) not in STATEMENTS:
         problems.add("", f"{len(ids):,} statements, where the files have {' or '.join(f'{n:,}' for n in STATEMENTS)}")
     problems.raise_if_any(
@@ -262,11 +242,11 @@ def vsr(sheets: Sequence[Sheet]) -> Foreign:
     )
     split = STATEMENTS[len(ids)]
     rows = [
-        ItemScores(
-            id=item_id("vsr", split, id_),
-            caption=score if label else 1 - score,
-            negatives=[1 - score if label else score],
-            tags={"split": split, "label": str(label).lower(), "relation": relation},
+        scored(
+            item_id("vsr", split, id_),
+            None,
+            {"split": split, "label": str(label).lower(), "relation": relation},
+            *((score, 1 - score) if label else (1 - score, score)),
         )
         for id_, score, label, relation in zip(ids, scores, labels, sheet.texts("relation"), strict=True)
     ]

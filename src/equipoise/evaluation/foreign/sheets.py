@@ -15,10 +15,9 @@ from equipoise.benchmarks import by_fields
 from equipoise.core.errors import Problems
 from equipoise.data.items import Item
 from equipoise.data.readers.records import explain, short
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ImageScores, ItemScores
 
 Rows = Sequence[ItemScores]
-NAMED = 5  # ids of one kind in a message; all are counted
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
@@ -75,10 +74,23 @@ class Foreign:
     fit: Callable[[Rows, Sequence[Item]], tuple[Rows, Sequence[Item]]] = _as_they_are  # to the items: the same ids
 
 
-def outcome(id_: str, image: str | None, won: bool, tags: dict[str, str]) -> ItemScores:
+def scored(
+    id_: str, image: str | None, tags: dict[str, str], caption: float, *negatives: float, **more: Any
+) -> ItemScores:
+    return ItemScores(id=id_, image=image, tags=tags, caption=caption, negatives=list(negatives), **more)
+
+
+def two_by_two(id_: str, images: Sequence[str], tags: dict[str, str], scores: Sequence[float]) -> ItemScores:
+    """`scores`: of the first image's own and other text, then of the second's other and own."""
+    own, other, second_other, second_own = scores
+    second = ImageScores(image=images[1], caption=second_other, negatives=[second_own])
+    return scored(id_, images[0], tags, own, other, negative_images=(second,), paired=True)
+
+
+def outcome(id_: str, image: str | None, won: bool, tags: dict[str, str], **more: Any) -> ItemScores:
     """Right or wrong as a score of 1 against 0, so that the same code measures it. A wrong outcome may have been a tie,
     so ties are unknown, and so is everything that needs a score."""
-    return ItemScores(id=id_, image=image, caption=float(won), negatives=[float(not won)], tags=tags)
+    return scored(id_, image, tags, float(won), float(not won), **more)
 
 
 def made(sheet: Sheet, name: str, splits: Sequence[str], keys: Sequence[str]) -> list[Item]:
@@ -105,24 +117,17 @@ def renamed(rows: Rows, names: Mapping[str, str]) -> Rows:
     return [row.model_copy(update={"id": names.get(row.id, row.id)}) for row in rows]
 
 
-def name_some(problems: Problems, what: str, ids: Sequence[str]) -> None:
-    """One problem for all ids of a kind: how many, and the first few."""
-    if ids:
-        more = ", ..." if len(ids) > NAMED else ""
-        problems.add("", f"{len(ids):,} {what}: {', '.join(map(repr, ids[:NAMED]))}{more}")
-
-
 def check_doubled(problems: Problems, what: str, ids: Iterable[str]) -> None:
     doubled = [id_ for id_, count in Counter(ids).items() if count > 1]
-    name_some(problems, f"{what} doubled (two models in one file?)", doubled)
+    problems.add_some(f"{what} doubled (two models in one file?)", doubled)
 
 
 def check_ids(problems: Problems, found: Sequence[str], wanted: Sequence[str], what: str) -> None:
     """Every id of `wanted` once and no other; the three ways to be wrong are named and counted."""
     there, known = dict.fromkeys(found), set(wanted)
     check_doubled(problems, what, found)
-    name_some(problems, f"{what} unknown to the benchmark", [id_ for id_ in there if id_ not in known])
-    name_some(problems, f"of {len(wanted):,} {what} missing", [id_ for id_ in wanted if id_ not in there])
+    problems.add_some(f"{what} unknown to the benchmark", [id_ for id_ in there if id_ not in known])
+    problems.add_some(f"of {len(wanted):,} {what} missing", [id_ for id_ in wanted if id_ not in there])
 
 
 def check_counts(problems: Problems, found: Iterable[str], published: Mapping[str, int | None], what: str) -> None:
@@ -135,12 +140,12 @@ def check_counts(problems: Problems, found: Iterable[str], published: Mapping[st
 
 def check_finite(problems: Problems, ids: Sequence[str], scores: Sequence[float]) -> None:
     bad = [id_ for id_, score in zip(ids, scores, strict=True) if not math.isfinite(score)]
-    name_some(problems, "scores that are not finite numbers", bad)
+    problems.add_some("scores that are not finite numbers", bad)
 
 
 def check_single(problems: Problems, column: str, rows: Iterable[Mapping[str, Any]]) -> None:
     """A column that must say the same in every row, such as the model."""
     counts = Counter(str(row[column]) for row in rows if row.get(column) is not None)
     if len(counts) > 1:
-        shown = ", ".join(f"{value!r} in {count:,} rows" for value, count in counts.most_common(NAMED))
+        shown = ", ".join(f"{value!r} in {count:,} rows" for value, count in counts.most_common(5))
         problems.add("", f"{column}: {len(counts)} different ones are mixed in this file ({shown}); split it")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from equipoise.core.errors import Problems, UserError
-from equipoise.evaluation.foreign.sheets import Foreign, Sheet, check_doubled, check_single, name_some, outcome
+from equipoise.evaluation.foreign.sheets import Foreign, Sheet, check_doubled, check_single, outcome, scored
 from equipoise.evaluation.scores import Answer, ItemScores
 
 VSR = tuple(
@@ -87,15 +87,9 @@ def _tags(row: Mapping[str, Any], wording: str) -> dict[str, str]:
 
 
 def _in_wordings(before: Mapping[str, Any], row: Mapping[str, Any], called: str) -> ItemScores:
-    return ItemScores(
-        id=f"{row['example_id']}/{called}",
-        image=row.get("source_image_id") or None,
-        caption=float(_right(before)),
-        positives=[float(_right(row))],
-        negatives=[0.5],
-        tags=_tags(row, called),
-        answers=(_answer(before), _answer(row)),
-    )
+    id_, image = f"{row['example_id']}/{called}", row.get("source_image_id") or None
+    positives, answers = [float(_right(row))], (_answer(before), _answer(row))
+    return scored(id_, image, _tags(row, called), float(_right(before)), 0.5, positives=positives, answers=answers)
 
 
 def _statements(sheet: Sheet) -> Foreign:
@@ -109,9 +103,9 @@ def _statements(sheet: Sheet) -> Foreign:
     rows = []
     for row in sheet.rows:
         right, answered = row["prediction"] == row["ground_truth"], row["prediction"] in _TRUTH
-        answer = Answer(right=right, choice=row["prediction"] if answered else None)
-        one = outcome(row["example_id"], row.get("source_image_id") or None, right, _tags(row, condition))
-        rows.append(one.model_copy(update={"answers": (answer,)}))
+        answers = (Answer(right=right, choice=row["prediction"] if answered else None),)
+        image = row.get("source_image_id") or None
+        rows.append(outcome(row["example_id"], image, right, _tags(row, condition), answers=answers))
     refused = sum(answer.choice is None for row in rows for answer in row.answers)
     notes = (
         "" if condition == FIRST else f"not the statement's own photo: {condition}",
@@ -126,8 +120,8 @@ def _reworded(
     """Each statement as it is and reworded, of those whose rewording has a known truth."""
     problems = Problems(f"{sheet.path}: not rewordings of {first.path}")
     check_single(problems, "model_condition", (*first.rows, *sheet.rows))
-    name_some(
-        problems, "ids unknown there", [row["example_id"] for row in sheet.rows if row["example_id"] not in answers]
+    problems.add_some(
+        "ids unknown there", [row["example_id"] for row in sheet.rows if row["example_id"] not in answers]
     )
     others = [
         row["example_id"]
@@ -135,9 +129,9 @@ def _reworded(
         if (before := answers.get(row["example_id"]))
         and any(row[column] != before[column] for column in ("original_statement", "ground_truth"))
     ]
-    name_some(problems, "ids with another statement or another truth there", others)
+    problems.add_some("ids with another statement or another truth there", others)
     odd = [row["example_id"] for row in sheet.rows if row["expected_transformed_label"] not in _TRUTH]
-    name_some(problems, "rows without the truth of the reworded statement (expected_transformed_label)", odd)
+    problems.add_some("rows without the truth of the reworded statement (expected_transformed_label)", odd)
     problems.raise_if_any("Name the files of one model.")
     kept = [row for row in sheet.rows if row["ground_truth"] in (row["expected_transformed_label"], "True")]
     if not kept:
@@ -168,7 +162,7 @@ def whatsup(sheets: Sequence[Sheet]) -> Foreign:
     labels = {image: {row["prompt_label"] for row, _ in some} for image, some in asked.items()}
     every = set().union(*labels.values())
     fewer = [image for image, found in labels.items() if found != every]
-    name_some(problems, f"photos without all of the {len(every)} prompts", fewer)
+    problems.add_some(f"photos without all of the {len(every)} prompts", fewer)
     problems.raise_if_any("Expected one record a photo and prompt, all of one model.")
     rows = []
     for image, some in asked.items():
@@ -176,17 +170,10 @@ def whatsup(sheets: Sequence[Sheet]) -> Foreign:
         for wording in dict.fromkeys(answer.wording for _, answer in some if answer.wording != first.wording):
             others = [answer for _, answer in some if answer.wording == wording]
             tags = {"split": "controlled_a", "group": "controlled", "wording": wording}
-            rows.append(
-                ItemScores(
-                    id=f"{image}/{wording}",
-                    image=image,
-                    caption=float(first.right),
-                    positives=[float(others[0].right)],
-                    negatives=[0.5],
-                    tags=tags | {"relation": str(some[0][0]["ground_truth"])},
-                    answers=(*base, *others),
-                )
-            )
+            tags["relation"] = str(some[0][0]["ground_truth"])
+            reworded, answers = [float(others[0].right)], (*base, *others)
+            won = float(first.right)
+            rows.append(scored(f"{image}/{wording}", image, tags, won, 0.5, positives=reworded, answers=answers))
     notes = ["Orig. is the accuracy with the first prompt, Aug. the share right with it and with another wording"]
     for label in dict.fromkeys(row["prompt_label"] for row in sheet.rows):
         right = [answer.right for some in asked.values() for row, answer in some if row["prompt_label"] == label]

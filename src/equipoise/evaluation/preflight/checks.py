@@ -5,7 +5,9 @@ Most numbers are a *drift* (subject.py): how far an answer moves between two way
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -14,8 +16,7 @@ from PIL import Image
 from equipoise.core.errors import UserError
 from equipoise.evaluation.embedding.cache import Vector
 from equipoise.evaluation.preflight import probes
-from equipoise.evaluation.preflight.subject import SAME, Subject, distances, drift, scale
-from equipoise.evaluation.preflight.xray import watched
+from equipoise.evaluation.preflight.subject import SAME, Subject, distances, drift, scale, watched
 from equipoise.evaluation.record import Check
 from equipoise.models.base import tells_tokens
 
@@ -28,8 +29,13 @@ CROWDED = 0.999
 SHORT_TEXT, CAPTION = 8, 16  # words: shorter than most captions; shorter than many
 
 
-def check(name: str, number: float | None, found: str, verdict: Verdict, why: str, fix: str) -> Check:
+TEXTS = tomllib.loads((Path(__file__).parent / "data" / "checks.toml").read_text(encoding="utf-8"))
+
+
+def check(name: str, number: float | None, found: str, verdict: Verdict, text: str = "") -> Check:
+    """Why it matters and the fix are those of data/checks.toml under `text`, or else under the name."""
     number = None if number is None or not np.isfinite(number) else float(number)
+    why, fix = (TEXTS[text or name][part] for part in ("why", "fix"))
     return Check(name=name, number=number, found=found, verdict=verdict, why=why, fix="" if verdict == "fine" else fix)
 
 
@@ -42,8 +48,7 @@ def run(checks: Sequence[Callable[[Subject], Check | None]], subject: Subject, s
             found = one(subject)
         except UserError as error:
             name = one.__name__.strip("_").replace("_", " ")
-            why = "Inputs like these occur in every benchmark."
-            found = check(name, None, str(error), "wrong", why, "Correct the method that failed.")
+            found = check(name, None, str(error), "wrong", "failed")
         done += [found] if found is not None else []
         if stop and done and done[-1].verdict == "wrong":
             break
@@ -53,43 +58,32 @@ def run(checks: Sequence[Callable[[Subject], Check | None]], subject: Subject, s
 def _shape(subject: Subject) -> Check:
     if not subject.encodes:
         many = subject.scores(probes.shapes()[:2], probes.SHORT[:3]).size
-        return check("shape", many, "one score for each pair", "fine", "A pair has one score.", "")
-    why = "An image and a text are compared by the cosine of their embeddings: one row each, of one width."
+        return check("shape", many, "one score for each pair", "fine", "shape of scores")
     try:
         widths = [rows.shape[1] for rows in subject.some]
     except UserError as error:
         swapped = subject.answers("embed_texts", probes.shapes()) and subject.answers("embed_images", probes.SHORT)
-        fix = "Return one row of numbers for each input."
-        if swapped:
-            fix = "embed_images answers texts and embed_texts answers pictures: swap the two."
-        return check("shape", None, str(error), "wrong", why, fix)
+        return check("shape", None, str(error), "wrong", "swapped towers" if swapped else "shape of rows")
     found = f"images {widths[0]} wide, texts {widths[1]}"
-    fix = "Return the projected features of both towers (get_image_features, get_text_features)."
-    return check("shape", widths[0], found, "fine" if widths[0] == widths[1] else "wrong", why, fix)
+    return check("shape", widths[0], found, "fine" if widths[0] == widths[1] else "wrong")
 
 
 def _finite(subject: Subject) -> Check:
     rows = [*subject.shown.values(), *subject.read.values()]
     bad = sum(not np.isfinite(row).all() for row in rows)
-    why = "A score that is no number is never above another: the item counts as wrong."
-    fix = "Compute in float32; look for a division by zero, a mask that hides all tokens, an embedding of zeros."
     what = "embeddings hold NaN or infinity, or are zero" if subject.encodes else "scores are NaN or infinity"
-    return check("finite", bad, f"{bad} of {len(rows)} {what}", "wrong" if bad else "fine", why, fix)
+    return check("finite", bad, f"{bad} of {len(rows)} {what}", "wrong" if bad else "fine")
 
 
 def _determinism(subject: Subject) -> Check:
     images, texts = subject.some
     again = subject.images(probes.shapes()), subject.texts(probes.SHORT)
     moved = drift(images, again[0]), drift(texts, again[1])
-    why = "The same input must have one score, or no number can be reproduced."
-    fix = "Call model.eval() to switch dropout off; draw no random crops; set the temperature to 0."
-    return _of_drift("determinism", max(moved), "the same batch asked for twice", why, fix)
+    return _of_drift("determinism", max(moved), "the same batch asked for twice")
 
 
 def _collapse(subject: Subject) -> Check:
     """Whether a pair scorer's score depends on the picture and on the text."""
-    why = "Where all inputs have almost one answer, rounding decides which caption wins."
-    fix = "Check that weights and inputs reach the tower: loaded state dict, pixel range, tokens, pooled position."
     pictures, texts = (np.stack(list(rows.values())) for rows in (subject.shown, subject.read))
     if not subject.encodes:
         spread = [float(np.abs(rows - rows[0]).max()) for rows in (pictures, texts)]
@@ -98,12 +92,12 @@ def _collapse(subject: Subject) -> Check:
         found = f"another picture changes a score by up to {spread[0]:.2g}, another text by up to {spread[1]:.2g}"
         if dead:
             found = f"the score does not depend on {' or '.join(dead)}"
-        return check("collapse", min(spread), found, "wrong" if dead else "fine", why, fix)
+        return check("collapse", min(spread), found, "wrong" if dead else "fine")
     cosines = {"images": _mean_cosine(pictures), "texts": _mean_cosine(texts)}
     most = max(cosines.values())
     found = ", ".join(f"mean cosine of different {name} {cosine:.4f}" for name, cosine in cosines.items())
     verdict: Verdict = "wrong" if most > COLLAPSED else "suspicious" if most > CROWDED else "fine"
-    return check("collapse", most, found, verdict, why, fix)
+    return check("collapse", most, found, verdict)
 
 
 def _text_batch(subject: Subject) -> Check:
@@ -114,20 +108,10 @@ def _text_batch(subject: Subject) -> Check:
         drift(alone, subject.texts(texts[::-1])[::-1][:6]),
         _reordered(alone, subject.of_texts(texts[:6]), np.stack(list(subject.read.values()))),
     )
-    why = "A score must not depend on the other texts of its batch, or on their order."
-    fix = (
-        "Return rows in the order of the inputs, also after sorting by length and for the last batch; normalise over "
-        "features, not over the batch."
-    )
-    return _of_drift("text batch", moved, "texts alone against in batches of several orders", why, fix)
+    return _of_drift("text batch", moved, "texts alone against in batches of several orders")
 
 
 def _text_padding(subject: Subject) -> Check:
-    why = "Padding to the longest text of a batch changes the scores of the others; SigLIP can fall to chance."
-    fix = (
-        "Pad to the length of training (SigLIP: padding='max_length', max_length=64), or pass the tokenizer's "
-        "attention_mask on and read at the end token."
-    )
     picked = [*probes.SHORT[:4], *probes.WORDS[:2], probes.LONG]
     moved = drift(subject.alone(picked), subject.of_texts(picked))
     _, seen = subject.seen
@@ -139,8 +123,8 @@ def _text_padding(subject: Subject) -> Check:
         and ids.shape[1] < (seen.positions or 0)
     ):
         found = f"a text is padded to {ids.shape[1]} tokens, the text tower was trained with {seen.positions}"
-        return check("text padding", ids.shape[1], found, "wrong", why, fix)
-    return _of_drift("text padding", moved, "texts alone against with longer neighbours", why, fix)
+        return check("text padding", ids.shape[1], found, "wrong")
+    return _of_drift("text padding", moved, "texts alone against with longer neighbours")
 
 
 def _image_batch(subject: Subject) -> Check:
@@ -149,12 +133,7 @@ def _image_batch(subject: Subject) -> Check:
     alone = subject.alone(picked)
     orders = drift(subject.some[0], subject.images(probes.shapes()[::-1])[::-1])
     moved = max(drift(alone, subject.of_images(picked)), orders)
-    why = "A score must not depend on the other images of its batch, on their sizes or on their order."
-    fix = (
-        "Resize and normalise each image by itself; return rows in the order of the inputs, also for the last batch; "
-        "key a cache by the pixels, not by size, name or id()."
-    )
-    return _of_drift("image batch", moved, "images alone against in a batch, in two orders", why, fix)
+    return _of_drift("image batch", moved, "images alone against in a batch, in two orders")
 
 
 def _own_cache(subject: Subject) -> Check:
@@ -162,9 +141,7 @@ def _own_cache(subject: Subject) -> Check:
     pictures = probes.shapes()[:4]
     fresh = [subject.images([picture.copy()]) for picture in pictures]
     stale = drift(subject.of_images(pictures), np.concatenate(fresh))
-    why = "An answer that was kept under too short a key, or from other weights, is another input's."
-    fix = "Key your cache by the whole text, all pixels and a hash of the weights; id() is given to another object."
-    return _of_drift("own cache", stale, "pictures against their copies, one after the other", why, fix)
+    return _of_drift("own cache", stale, "pictures against their copies, one after the other")
 
 
 def _text_end(subject: Subject) -> Check:
@@ -182,9 +159,7 @@ def _text_end(subject: Subject) -> Check:
     elif any(words <= CAPTION for words in lost):
         verdict = "suspicious"
     found = f"texts that differ in the last word only: distinguished up to {longest} words"
-    why = "What lies behind the cut is not read: a caption and its negative become one text, and tie."
-    fix = "Raise the tokenizer's max_length to the text tower's context; when cutting, keep the end token."
-    return check("text end", longest, found, verdict, why, fix)
+    return check("text end", longest, found, verdict)
 
 
 def _fits(subject: Subject, words: int) -> bool:
@@ -203,12 +178,7 @@ def _vocabulary(subject: Subject) -> Check:
     shared = int((close.sum(1) > 1).sum())
     verdict: Verdict = "wrong" if shared > len(rows) / 10 else "suspicious" if shared else "fine"
     found = f"{shared} of {len(rows)} everyday words are answered as another word"
-    why = "Words that the tokenizer does not know are all one word, so a replaced word changes nothing."
-    fix = (
-        "Use the tokenizer that the text tower was trained with, with its whole vocabulary; key a cache by the whole "
-        "text."
-    )
-    return check("vocabulary", shared, found, verdict, why, fix)
+    return check("vocabulary", shared, found, verdict)
 
 
 def _case(subject: Subject) -> Check:
@@ -216,10 +186,8 @@ def _case(subject: Subject) -> Check:
     small, capital = subject.of_texts(probes.SHORT), subject.of_texts(probes.CAPITALS)
     moved = drift(small, capital)
     found = f"{'ignored' if moved <= HARMFUL else 'matters'}: capitals move an answer by {moved:.2g}"
-    why = "CLIP and SigLIP read lower case only; to them a capitalised word that is not lower-cased is another word."
-    fix = "Lower-case the text as in training (the model's own tokenizer does), or use the tokenizer of this model."
     bad = subject.encodes and moved > HARMFUL and (subject.seen[1].family() is not None or _lost(subject, capital))
-    return check("case", moved, found, "suspicious" if bad else "fine", why, fix)
+    return check("case", moved, found, "suspicious" if bad else "fine")
 
 
 def _lost(subject: Subject, texts: Vector) -> bool:
@@ -246,21 +214,22 @@ def _special_tokens(subject: Subject) -> Check | None:
         while len(row) > 2 and row[-1] == row[-2]:  # padding, or CLIP's end tokens
             row.pop()
         rows.append(row)
-    why = "CLIP is read at its end token; without it, or with another model's tokenizer, the answer is noise."
-    fix = "Use the model's own tokenizer, with add_special_tokens=True."
     highest = max(map(max, rows))
     ends = bool(set.intersection(*({*row[-2:]} for row in rows)))
     found = f"texts {'end' if ends else 'do not end'} with a common token; ids up to {highest} of a table of {table}"
     if len(rows[0]) > 2 and rows[0][0] == rows[0][1] != rows[0][-1]:
-        return check("special tokens", highest, "texts begin with their start token twice", "wrong", why, fix)
-    return check("special tokens", highest, found, "fine" if ends else "wrong" if family else "suspicious", why, fix)
+        return check("special tokens", highest, "texts begin with their start token twice", "wrong")
+    return check("special tokens", highest, found, "fine" if ends else "wrong" if family else "suspicious")
 
 
-def _of_drift(name: str, moved: float, what: str, why: str, fix: str) -> Check:
+def _of_drift(name: str, moved: float, what: str) -> Check:
     verdict: Verdict = "fine" if moved <= ROUNDING else "suspicious" if moved <= HARMFUL else "wrong"
-    if verdict == "suspicious":
-        fix = f"Half precision does this; with float32: {fix[0].lower()}{fix[1:]}"
-    return check(name, moved, f"{what}: drift {moved:.2g}", verdict, why, fix)
+    made = check(name, moved, f"{what}: drift {moved:.2g}", verdict)
+    if verdict != "suspicious":
+        return made
+    return made.model_copy(
+        update={"fix": f"Half precision does this; with float32: {made.fix[0].lower()}{made.fix[1:]}"}
+    )
 
 
 def _reordered(alone: Vector, batch: Vector, everything: Vector) -> float:
@@ -282,4 +251,4 @@ def _mean_cosine(rows: Vector) -> float:
 
 
 BASIC = (_shape, _finite, _determinism, _collapse, _text_batch, _text_padding, _image_batch)
-TEXTS = (_own_cache, _text_end, _vocabulary, _case, _special_tokens)
+READING = (_own_cache, _text_end, _vocabulary, _case, _special_tokens)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 
+from equipoise.core.plugins import own_code
 from equipoise.evaluation.embedding.cache import Vector
 from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.checks import Verdict, check
-from equipoise.evaluation.preflight.subject import Subject
-from equipoise.evaluation.preflight.xray import other_activation
+from equipoise.evaluation.preflight.subject import Subject, other_activation
 from equipoise.evaluation.record import Check
 
 COLOURS, KINDS = len(probes.COLOURS), len(probes.KINDS)
@@ -35,9 +36,7 @@ def _probe_set(subject: Subject) -> Check:
     scores, right = subject.matrix
     count, n = _kinds(scores, right), len(right)
     found = f"{count} of {n} drawn things named, each one of {KINDS} (chance {n // KINDS})"
-    why = "At chance on things every CLIP gets right, a model says nothing about harder ones."
-    fix = "Compare one embedding with the reference code: weights, activation, preprocessing, tokenizer, projection."
-    return check("probe set", count, found, "fine" if count > 0.35 * n else "suspicious", why, fix)
+    return check("probe set", count, found, "fine" if count > 0.35 * n else "suspicious")
 
 
 def _sign(subject: Subject) -> Check:
@@ -45,11 +44,7 @@ def _sign(subject: Subject) -> Check:
     count, n = _kinds(-scores, right), len(right)
     verdict: Verdict = "wrong" if count >= 0.8 * n else "fine"  # a guesser gets as many in 1 of 150 tries
     found = f"the right thing has the lowest score in {count} of {n} pictures (chance {n // KINDS})"
-    why = "A distance, the logit of 'no match' or a swapped option ranks every item upside down."
-    fix = (
-        "Return a similarity: minus a distance, the logit of a match minus that of none, the letter that was asked for."
-    )
-    return check("sign", count, found, verdict, why, fix)
+    return check("sign", count, found, verdict)
 
 
 def _channels(subject: Subject) -> Check | None:
@@ -60,9 +55,7 @@ def _channels(subject: Subject) -> Check | None:
         return None
     count = _colours(scores, right)
     found = f"red and blue distinguished in {count} of {n} pictures (chance {n // 2})"
-    why = "A model that takes red for blue reads the channels in the wrong order (BGR, as OpenCV has them)."
-    fix = "Give the model RGB: cv2.cvtColor(image, cv2.COLOR_BGR2RGB), or no conversion at all."
-    return check("channels", count, found, "suspicious" if count <= 0.3 * n else "fine", why, fix)
+    return check("channels", count, found, "suspicious" if count <= 0.3 * n else "fine")
 
 
 def _lengths(subject: Subject) -> Check | None:
@@ -77,9 +70,7 @@ def _lengths(subject: Subject) -> Check | None:
         f"embeddings of texts are {lengths.min():.3g} to {lengths.max():.3g} long; without normalisation {changed} of "
     )
     found += f"{total} pairs of texts change places"
-    why = "CLIP's score is the cosine. equipoise computes it; code that multiplies raw embeddings gets other numbers."
-    fix = "Divide each embedding by its length before you multiply, or take the numbers of equipoise."
-    return check("normalisation", changed, found, "suspicious" if changed > total / 100 else "fine", why, fix)
+    return check("normalisation", changed, found, "suspicious" if changed > total / 100 else "fine")
 
 
 def _orders_changed(one: Vector, other: Vector) -> int:
@@ -98,10 +89,8 @@ def _precision(subject: Subject) -> Check:
     rounded = _bfloat16(scores)
     lost = int((rounded[:, left] == rounded[:, right]).sum())
     found += f" (scores rounded to bfloat16 would tie in {lost})"
-    why = "A tie is never a win: scores that half precision makes equal are lost."
-    fix = "Compute the score in float32 (model.float(), logits.float() before the softmax); --dtype float32."
     verdict: Verdict = "wrong" if ties > total / 100 else "suspicious" if ties or half else "fine"
-    return check("precision", ties, found, verdict, why, fix)
+    return check("precision", ties, found, verdict)
 
 
 def _bfloat16(values: Vector) -> Vector:
@@ -133,9 +122,7 @@ def _activation(subject: Subject) -> Check | None:
         verdict, found = "wrong", f"{found}; the configuration says {' and '.join(sorted(stated))}"
     elif gain > 3 and better.mean() > 0.1:
         verdict, found = "suspicious", f"{found}, and the right text stands out more (t = {gain:.1f})"
-    why = "OpenAI's weights are QuickGELU, most others GELU; the wrong one costs points and raises no error."
-    fix = "Load with the activation of training: act=quickgelu or gelu (checkpoint:), open_clip's -quickgelu models."
-    return check("activation", changed, found, verdict, why, fix)
+    return check("activation", changed, found, verdict)
 
 
 def _margin(scores: Vector, right: list[int]) -> Vector:
@@ -154,10 +141,8 @@ def _logit_scale(subject: Subject) -> Check | None:
     except (TypeError, ValueError, RuntimeError):
         return None
     low, high = LOGIT_SCALE
-    why = "It multiplies every cosine: it changes no ranking, but every probability, and any further training."
-    fix = "Store the logarithm and use its exponential; CLIP clamps it at 100."
     verdict: Verdict = "fine" if low <= factor <= high else "suspicious"
-    return check("logit scale", factor, f"{factor:.4g} (common: {low:g} to {high:g})", verdict, why, fix)
+    return check("logit scale", factor, f"{factor:.4g} (common: {low:g} to {high:g})", verdict)
 
 
 def _blind(subject: Subject) -> Check | None:
@@ -169,10 +154,93 @@ def _blind(subject: Subject) -> Check | None:
     blank = subject.scores([probes.blank()], probes.SHORT)
     same = float(((scores[:, left] > scores[:, other]) == (blank[:, left] > blank[:, other])).mean())
     knows = _kinds(scores, right) > 0.35 * len(right)
-    why = "Where a blank photo gives the same answers, the numbers are about the texts."
-    fix = "Check that the picture reaches the model: the image token in the prompt, pixel_values in the call."
     found = f"with a blank photo {100 * same:.0f}% of the orders of two texts stay the same"
-    return check("blind", same, found, "suspicious" if same > 0.9 and knows else "fine", why, fix)
+    return check("blind", same, found, "suspicious" if same > 0.9 and knows else "fine")
 
 
 JUDGING = (_probe_set, _sign, _channels, _lengths, _precision, _activation, _logit_scale, _blind)
+
+
+# Of a model that only chooses between two texts, or whose every answer costs: few questions, asked once.
+
+FEW = 6  # pictures of the probe set; two questions each
+
+
+def of_chooser(model: Any, spec: str) -> list[Check]:
+    """24 answers about pictures and 24 about a blank one, each pair of texts in both orders."""
+    duels = _duels()
+    before = dict(getattr(model, "counts", {}))
+    model.counts = {}
+    shares = np.array(_preferred(model, spec, [(picture, right, other) for picture, right, other in duels]))
+    counts = dict(model.counts)
+    blank = probes.blank()
+    unseen = np.array(_preferred(model, spec, [(blank, right, other) for _, right, other in duels]))
+    model.counts = before  # those of the run are counted from here
+    return [_position(shares, counts), _refusals(counts), *_outcomes(shares, unseen, "choices")]
+
+
+def of_served(model: Any, spec: str) -> list[Check]:
+    """The same questions, of a server that gives a probability: 24 answers and 12 about a blank picture."""
+    duels = _duels()
+    blank = probes.blank()
+    pairs = [(picture, text) for picture, *texts in duels for text in texts]
+    with own_code(spec, f"score_pairs failed for {len(pairs)} pairs"):
+        scores = np.array(model.score_pairs([one for one, _ in pairs], [text for _, text in pairs])).reshape(-1, 2)
+        texts = list(dict.fromkeys(text for _, text in pairs))
+        empty = dict(zip(texts, model.score_pairs([blank] * len(texts), texts), strict=True))
+    shares = (np.sign(scores[:, 0] - scores[:, 1]) + 1) / 2
+    unseen = np.array([(np.sign(empty[right] - empty[other]) + 1) / 2 for _, right, other in duels])
+    answers = scores.ravel()
+    one = bool(np.ptp(answers) == 0)
+    found = f"{len(np.unique(answers))} different scores in {len(answers)} answers"
+    constant = check("constant answers", len(np.unique(answers)), found, "wrong" if one else "fine")
+    return [constant, *_outcomes(shares, unseen, "orders")]
+
+
+def _duels() -> list[tuple[Any, str, str]]:
+    """A picture, its text, and the same with another colour or another thing."""
+    found = []
+    for picture, place in probes.probe_set()[:FEW]:
+        for other in (place ^ 1, (place + 2) % len(probes.SHORT)):
+            found.append((picture, probes.SHORT[place], probes.SHORT[other]))
+    return found
+
+
+def _preferred(model: Any, spec: str, duels: list[tuple[Any, str, str]]) -> list[float]:
+    with own_code(spec, f"prefer failed for {len(duels)} choices"):
+        images, right, other = (list(column) for column in zip(*duels, strict=True))
+        return [float(share) for share in model.prefer(images, right, other)]
+
+
+def _position(shares: Any, counts: dict[str, int]) -> Check:
+    duels = counts.get("duels", len(shares))
+    by_order = counts.get("duels_by_position", int((shares == 0.5).sum())) / max(1, duels)
+    clear = counts.get("choices", 0) - counts.get("choices_unclear", 0)
+    first = counts.get("choices_first", 0) / clear if clear else 0.5
+    verdict: Verdict = "wrong" if by_order > 0.9 else "suspicious" if by_order > 0.3 else "fine"
+    found = (
+        f"{100 * first:.0f}% of the choices went to the text that came first; the order decided {100 * by_order:.0f}%"
+    )
+    return check("position bias", by_order, found, verdict)
+
+
+def _refusals(counts: dict[str, int]) -> Check:
+    share = counts.get("choices_unclear", 0) / max(1, counts.get("choices", 1))
+    verdict: Verdict = "wrong" if share > 0.5 else "suspicious" if share > 0.1 else "fine"
+    return check("refusals", share, f"{100 * share:.0f}% of the answers are no choice", verdict)
+
+
+def _outcomes(shares: Any, unseen: Any, what: str) -> list[Check]:
+    """Right, upside down, and how much of it without the photo."""
+    right, wrong, n = int((shares > 0.5).sum()), int((shares < 0.5).sum()), len(shares)
+    knows, clear = right > 0.75 * n, shares != 0.5
+    same = float((np.sign(shares - 0.5) == np.sign(unseen - 0.5))[clear].mean()) if clear.any() else 1.0
+    blind: Verdict = "suspicious" if same > 0.9 and knows else "wrong" if same == 1 and wrong + right == n else "fine"
+    found = f"{right} of {n} easy {what} are right (chance {n // 2})"
+    turned = f"{wrong} of {n} easy {what} are the wrong way round"
+    stay = f"with a blank photo {100 * same:.0f}% of the {what} stay the same"
+    return [
+        check("probe set", right, found, "fine" if knows else "suspicious", "probe set, chosen"),
+        check("sign", wrong, turned, "wrong" if wrong > 0.8 * n else "fine", "sign, chosen"),
+        check("blind", same, stay, blind, "blind, chosen"),
+    ]

@@ -11,9 +11,8 @@ from pydantic import BaseModel, ValidationError
 
 from equipoise.core.files import atomic_write, sha256_json
 from equipoise.data import identity
-from equipoise.evaluation.preflight.checks import BASIC, HARMFUL, TEXTS, check, run
-from equipoise.evaluation.preflight.choosing import of_chooser, of_served
-from equipoise.evaluation.preflight.judging import JUDGING
+from equipoise.evaluation.preflight.checks import BASIC, HARMFUL, READING, check, run
+from equipoise.evaluation.preflight.judging import JUDGING, of_chooser, of_served
 from equipoise.evaluation.preflight.pictures import PICTURES, pixels_seen
 from equipoise.evaluation.preflight.subject import Subject, drift
 from equipoise.evaluation.record import Check, Preflight
@@ -35,7 +34,7 @@ def preflight(model: Any, spec: str) -> list[Check]:
     subject = Subject(model, spec)
     done = run(BASIC, subject, stop=True)
     if done[-1].verdict != "wrong":
-        return done + run([*TEXTS, *PICTURES, *JUDGING], subject)
+        return done + run([*READING, *PICTURES, *JUDGING], subject)
     reason = [] if done[-1].name == "shape" else run([pixels_seen], subject)
     return [*(one for one in reason if one.verdict == "wrong"), *done]
 
@@ -67,22 +66,11 @@ def checked(model: Any, spec: str, folder: Path | None) -> Preflight | None:
         return Preflight(checks=kept.checks)
     found = preflight(model, spec)
     if other is not None and not any(one.name == "determinism" and one.verdict == "wrong" for one in found):
-        return Preflight(checks=[*found, _other_weights(other)])
+        said = f"a model with this very card was checked before and gave other answers: drift {other:.2g}"
+        return Preflight(checks=[*found, check("identity", other, said, "wrong")])
     with atomic_write(path) as handle:
         handle.write(_Kept(answers=now, checks=found).model_dump_json())
     return Preflight(checks=found)
-
-
-def _other_weights(other: float) -> Check:
-    return check(
-        "identity",
-        other,
-        f"a model with this very card was checked before and gave other answers: drift {other:.2g}",
-        "wrong",
-        "Embeddings are cached under the model's card: those of the other weights would be used for this model.",
-        "Let the card's weight_sha256 or digest change with the weights, or leave both out; then --no-cache once, or "
-        "delete the cache folder.",
-    )
 
 
 def _drift(before: list[Any], now: list[Any]) -> float:

@@ -34,20 +34,16 @@ def _photo_formats(subject: Subject) -> Check:
         for name, (one, other) in probes.formats().items()
     }
     worst = max(away, key=lambda name: away[name])
-    why = "Benchmarks hold a few grey, palette, CMYK, transparent and 16-bit photos: each must look as its RGB copy."
-    fix = "Photos are decoded by equipoise and Pillow, so this is a mistake of theirs: please report it."
     found = f"as saved against as RGB, most for {worst}: {away[worst]:.0f} of 255 levels"
-    return check("photo formats", away[worst], found, "wrong" if away[worst] > LEVELS else "fine", why, fix)
+    return check("photo formats", away[worst], found, "wrong" if away[worst] > LEVELS else "fine")
 
 
 def _exif_rotation(subject: Subject) -> Check:
     """CLIP's and SigLIP's own preprocessing ignores the tag, and so do our loaders; of another model nobody knows."""
     drift = moved(subject, *probes.rotated())
-    why = "A photo stored on its side is judged on its side, unless the model reads the tag that says so."
     found = f"applied (drift {drift:.2g})" if drift <= HARMFUL else f"ignored (drift {drift:.2g})"
     known = drift <= HARMFUL or kind_named(subject.spec) in {*OF_PHOTOS, "served"}
-    fix = "If training turned photos upright, call PIL.ImageOps.exif_transpose first. CLIP's own code does not."
-    return check("exif rotation", drift, found, "fine" if known else "suspicious", why, fix)
+    return check("exif rotation", drift, found, "fine" if known else "suspicious")
 
 
 def _crop(subject: Subject) -> Check:
@@ -65,15 +61,13 @@ def _crop(subject: Subject) -> Check:
     )
     verdict: Verdict = "fine"
     family = subject.seen[0].family() if subject.encodes else None
-    why = "What the crop cuts off, or the resize bends, is not what the model was trained to see."
-    fix = "Resize the shorter side and crop the middle (CLIP), or resize to a square (SigLIP): see the model's config."
     if blind or odd:
         verdict = "wrong"
         found = "not seen: " + ", ".join([*blind, *(f"one side or the middle of a {name} picture" for name in odd)])
     elif family and ends["wide"] != family.startswith("siglip"):
         verdict = "suspicious"
         found += f"; {family} was trained the other way"
-    return check("crop", float(sum(map(sum, seen.values()))), found, verdict, why, fix)
+    return check("crop", float(sum(map(sum, seen.values()))), found, verdict)
 
 
 def pixels_seen(subject: Subject) -> Check | None:
@@ -85,7 +79,6 @@ def pixels_seen(subject: Subject) -> Check | None:
     low, high = (_middle(one) for one in (black, white))
     span = np.where(np.abs(high - low) < 1e-12, 1e-12, high - low)
     mean, std = -low / span, 1 / span
-    why = "The network sees pixels as in training, or it sees another picture: range, mean, channels, which way up."
     name = next((key for key, known in KNOWN.items() if _same(known, (mean, std))), None)
     shown = f"mean {_three(mean)}, deviation {_three(std)} ({name or 'of no common model'})"
     problems = []
@@ -99,9 +92,8 @@ def pixels_seen(subject: Subject) -> Check | None:
     way = _way_up(quarters)
     if way != [0, 1, 2, 3]:
         problems.append(f"the picture arrives turned or mirrored: {', '.join(probes.CORNERS[one] for one in way)}")
-    fix = "Divide by 255 once, subtract the mean and divide by the deviation of the model's own preprocessor; keep RGB."
     if problems:
-        return check("pixels", float(span.mean()), "; ".join([shown, *problems]), "wrong", why, fix)
+        return check("pixels", float(span.mean()), "; ".join([shown, *problems]), "wrong")
     odd = name in (None, "none") or (name == "ImageNet's" and (subject.encodes and seen.family() is not None))
     own = _own_pixels(subject.model, probes.fine_grained())
     if own is not None and own.shape == fine.shape:
@@ -112,9 +104,8 @@ def pixels_seen(subject: Subject) -> Check | None:
         away = _resampled((fine - low[:, None, None]) / span[:, None, None])
     shown += f"; {away:.1f} of 255 levels from {'Pillow' if own is None else 'its own preprocessor'}'s resize"
     odd = odd and ((subject.encodes and seen.family() is not None) or _stated(subject.model) is None)
-    if away > BLURRED:
-        odd, fix = True, "Resize with antialiasing, as Pillow does (torch: antialias=True), once, from the whole photo."
-    return check("pixels", float(span.mean()), shown, "suspicious" if odd else "fine", why, fix)
+    verdict: Verdict = "suspicious" if odd or away > BLURRED else "fine"
+    return check("pixels", float(span.mean()), shown, verdict, "resize" if away > BLURRED else "")
 
 
 def _one_each(pixels: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:

@@ -19,10 +19,9 @@ from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef
 from equipoise.data.readers.sets.kinds import ClassSet
-from equipoise.evaluation.scoring import ScoringOptions
-from equipoise.evaluation.sets.intervals import Measured, clusters, means
+from equipoise.evaluation.embedding.cache import ScoringOptions
 from equipoise.evaluation.sets.retrieval import distinct
-from equipoise.evaluation.sets.scoring import ReadLog, vectors
+from equipoise.evaluation.sets.scoring import Measured, ReadLog, clusters, means, vectors
 from equipoise.models.base import kind_of
 
 _BYTES = 64 * 2**20  # of scores at a time

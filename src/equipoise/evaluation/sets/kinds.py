@@ -12,11 +12,11 @@ from pydantic import BaseModel
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import AnySet, content_hash
+from equipoise.evaluation.embedding.cache import ScoringOptions
 from equipoise.evaluation.record import BenchmarkId, Change, Interval, Metrics
-from equipoise.evaluation.scoring import Scoring, ScoringOptions
+from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets import classification, ratings, retrieval
-from equipoise.evaluation.sets.intervals import Measured, numbers
-from equipoise.evaluation.sets.scoring import ReadLog, digests
+from equipoise.evaluation.sets.scoring import Measured, ReadLog, digests, numbers
 from equipoise.models.base import NEEDS_NEGATIVES, kind_of
 
 
@@ -44,20 +44,15 @@ class SetTask:
     def kind(self) -> str:
         return self.data.kind
 
+    @property
+    def place(self) -> str:
+        return str(self.data.source)
+
     def about(self) -> BenchmarkId:
         return BenchmarkId(
             name=self.data.name,
             items_sha256=content_hash(self.data),
             splits=[self.data.split] if self.data.split else [],
-            limit=None,
-            chance={},
-            macro=[],
-            least=1,
-            averages={},
-            metrics=[],
-            ties=None,
-            citation=None,
-            notes=None,
             counts=self.data.counts(),
         )
 
@@ -97,10 +92,5 @@ def changes(
         low, high = stats.percentile_interval(known)
         if one.share:
             low, high = stats.difference_interval(float(value), known, one.images)
-        found[name] = Change(
-            difference=float(value),
-            interval=Interval(low, high),
-            clear=bool(low > 0 or high < 0),
-            by_run=[float(value)],
-        )
+        found[name] = Change(difference=float(value), interval=Interval(low, high))
     return found

@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import RatingSet
-from equipoise.evaluation.scoring import ScoringOptions, cosines
-from equipoise.evaluation.sets.intervals import Measured, clusters
-from equipoise.evaluation.sets.scoring import ReadLog, pair_scores, vectors
+from equipoise.evaluation.embedding.cache import ScoringOptions
+from equipoise.evaluation.scoring import cosines
+from equipoise.evaluation.sets.scoring import Measured, ReadLog, clusters, pair_scores, vectors
 from equipoise.models.base import kind_of
 
 _TOGETHER = 256  # resamples at a time

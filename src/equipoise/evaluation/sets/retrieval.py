@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -21,9 +21,8 @@ from pydantic import BaseModel, ConfigDict
 
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import Caption, CaptionSet
-from equipoise.evaluation.scoring import ScoringOptions
-from equipoise.evaluation.sets.intervals import Measured, clusters, means
-from equipoise.evaluation.sets.scoring import ReadLog, pair_scores, vectors
+from equipoise.evaluation.embedding.cache import ScoringOptions
+from equipoise.evaluation.sets.scoring import Measured, ReadLog, clusters, means, pair_scores, vectors
 from equipoise.models.base import kind_of
 
 _logger = logging.getLogger(__name__)
@@ -55,12 +54,12 @@ def score(model: Any, data: CaptionSet, how: ScoringOptions, log: ReadLog) -> li
         scores = pair_scores(model, data.photos, [strings] * len(data.photos), data.source, how, log)
         photos, captions = _usable(data, log)
         matrix = np.stack([row for row in scores if len(row)])
-        return _rows(data, photos, captions, strings, _Matrix(matrix))
+        return _rows(data, photos, captions, strings, (lambda rows: matrix.T[rows], lambda rows: matrix[rows]))
     found = vectors(model, data.photos, strings, data.source, how, log)
     photos, captions = _usable(data, log)
     images = found.images[[found.image[data.photos[place]] for place in photos]]
     texts = found.texts[[found.text[string] for string in strings]]
-    return _rows(data, photos, captions, strings, _Cosines(images, texts))
+    return _rows(data, photos, captions, strings, by_cosines(images, texts))
 
 
 def _usable(data: CaptionSet, log: ReadLog) -> tuple[list[int], list[Caption]]:
@@ -73,13 +72,13 @@ def _usable(data: CaptionSet, log: ReadLog) -> tuple[list[int], list[Caption]]:
 
 
 def _rows(
-    data: CaptionSet, photos: list[int], captions: list[Caption], strings: list[str], scores: _Matrix | _Cosines
+    data: CaptionSet, photos: list[int], captions: list[Caption], strings: list[str], scores: tuple[RowsOf, RowsOf]
 ) -> list[RetrievalRow]:
     row_of = {place: row for row, place in enumerate(photos)}
     column_of = {string: column for column, string in enumerate(strings)}
     owns = [(row_of[caption.photo], column_of[caption.text]) for caption in captions]
     weight = np.bincount([column for _, column in owns], minlength=len(strings))  # 0: only skipped photos have it
-    to_image, to_text = ranked(scores, owns, weight)
+    to_image, to_text = ranked(scores, owns, len(photos), weight)
     found = [
         RetrievalRow(find="image", id=caption.id, image=_photo(data, caption.photo), rank=to_image[column][0],
                      tie=to_image[column][1])
@@ -109,57 +108,39 @@ def distinct(rows: NDArray[Any]) -> tuple[Floats, NDArray[np.int64]]:
     return rows[first].astype(np.float64), place
 
 
-class _Cosines:
-    """Scores of unit vectors, made when they are asked for."""
-
-    def __init__(self, images: NDArray[np.float32], texts: NDArray[np.float32]) -> None:
-        self._images, self._image = distinct(images)
-        self._texts, self._text = distinct(texts)
-        self.shape = (len(images), len(texts))
-
-    def of_images(self, rows: slice) -> Floats:
-        return self._scores(self._images[self._image[rows]], self._texts, self._text)
-
-    def of_texts(self, rows: slice) -> Floats:
-        return self._scores(self._texts[self._text[rows]], self._images, self._image)
-
-    @staticmethod
-    def _scores(some: Floats, all_: Floats, place: NDArray[np.int64]) -> Floats:
-        scores: Floats = some @ all_.T
-        return scores if len(all_) == len(place) else scores[:, place]
+RowsOf = Callable[[slice], Floats]  # some rows of scores, made when they are asked for
 
 
-class _Matrix:
-    """Scores that a pair scorer gave, photos x texts."""
-
-    def __init__(self, scores: Floats) -> None:
-        self._scores, self.shape = scores, scores.shape
-
-    def of_images(self, rows: slice) -> Floats:
-        return self._scores[rows]
-
-    def of_texts(self, rows: slice) -> Floats:
-        return self._scores.T[rows]
+def by_cosines(images: NDArray[np.float32], texts: NDArray[np.float32]) -> tuple[RowsOf, RowsOf]:
+    """The scores of some texts with all images, and of some images with all texts."""
+    (photos, photo), (strings, string) = distinct(images), distinct(texts)
+    return (
+        lambda rows: (strings[string[rows]] @ photos.T)[:, photo],
+        lambda rows: (photos[photo[rows]] @ strings.T)[:, string],
+    )
 
 
 Ranked = list[tuple[int, bool]]
 
 
 def ranked(
-    scores: _Matrix | _Cosines, owns: Sequence[tuple[int, int]], weight: NDArray[np.int64], step: int | None = None
+    scores: tuple[RowsOf, RowsOf],
+    owns: Sequence[tuple[int, int]],
+    photos: int,
+    weight: NDArray[np.int64],
+    step: int | None = None,
 ) -> tuple[Ranked, Ranked]:
     """(rank, tie) of each text among the photos, and of each photo among the captions, `step` rows at a time.
 
     `owns` are the (photo, text) that belong together; a text counts as often as photos have it (`weight`).
     """
-    photos, texts = scores.shape
+    of_texts, of_images = scores
     own = np.array(owns, dtype=np.int64)
-    ones = np.ones(photos, np.int64)
-    to_image = _ranked(scores.of_texts, own[:, ::-1], texts, ones, step)
-    return to_image, _ranked(scores.of_images, own, photos, weight, step)
+    to_image = _ranked(of_texts, own[:, ::-1], len(weight), np.ones(photos, np.int64), step)
+    return to_image, _ranked(of_images, own, photos, weight, step)
 
 
-def _ranked(rows_of: Any, own: NDArray[np.int64], count: int, weight: NDArray[np.int64], step: int | None) -> Ranked:
+def _ranked(rows_of: RowsOf, own: NDArray[np.int64], count: int, weight: NDArray[np.int64], step: int | None) -> Ranked:
     own = own[np.argsort(own[:, 0], kind="stable")]
     starts = np.searchsorted(own[:, 0], np.arange(count + 1))
     step = step or max(1, _BYTES // (8 * len(weight)))

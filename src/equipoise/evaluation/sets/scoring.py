@@ -1,25 +1,28 @@
-"""What a model says of photos and texts: vectors of a dual encoder, or scores of pairs, through `evaluation`.
+"""What every kind of set shares: vectors of photos and texts, scores of pairs, and numbers with their resamples.
 
 Every photo and every text is embedded once and kept in the embedding cache, so that 1,000 classes in 80 templates cost
-their time once, and a killed run goes on.
+their time once. Photos are resampled, never captions or pairs. The same photos with the same seed are the same
+resamples, so those of two runs on one set are paired.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.core.errors import UserError
+from equipoise.core import stats
+from equipoise.core.errors import UserError, listed
 from equipoise.data.identity import of_model, photo_digests
 from equipoise.data.images import ImageSource, absent
 from equipoise.data.items import ImageRef, Item, Text
-from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.evaluation.embedding.cache import EmbeddingCache, ScoringOptions
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
-from equipoise.evaluation.scoring import ScoringOptions, score_items
+from equipoise.evaluation.record import Interval, ItemNumbers, Number
+from equipoise.evaluation.scoring import score_items
 
 PAIRS = 50_000  # that a pair scorer is asked for at a time: their scores are small, their bookkeeping is not
 
@@ -42,10 +45,8 @@ def present(refs: Sequence[ImageRef], source: ImageSource, how: ScoringOptions, 
 
 def refuse_unread(bad: dict[str, str], source: ImageSource, how: ScoringOptions, log: ReadLog) -> None:
     if bad and not how.allow_missing:
-        shown = "\n".join(f"  {reason}" for reason in list(bad.values())[:5])
-        rest = f"\n  ... and {len(bad) - 5:,} more" if len(bad) > 5 else ""
         raise UserError(
-            f"{len(bad):,} photos {source} are missing or cannot be used:\n{shown}{rest}\n"
+            f"{len(bad):,} photos {source} are missing or cannot be used:\n{listed(list(bad.values()))}\n"
             "Check --images, or evaluate on the rest with --allow-missing (the result then says how many)."
         )
     log.skipped |= bad
@@ -64,7 +65,7 @@ def vectors(
     store = how.cache if how.cache is not None and known else EmbeddingCache(None)
     usable = present(refs, source, how, log)
     items = [_item(ref.path, ref, texts[0]) for ref in usable] + [_item(text, None, text) for text in texts]
-    found = embed(model, items, source, store, how.batch_size, how.workers, how.ranks)
+    found = embed(model, items, source, how, store)
     log.digests |= found.digests
     log.counts |= found.counts
     refuse_unread({ref.path: why for ref, why in found.bad.items()}, source, how, log)
@@ -109,3 +110,64 @@ def pair_scores(
 def _item(name: str, photo: ImageRef | None, text: str, negatives: tuple[Text, ...] = ()) -> Item:
     """An item that nobody reads: not checked again, there may be 100,000 of them."""
     return Item.model_construct(id=name, image=photo, caption=text, positives=(), negatives=negatives, tags={})
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One number: its value, its bootstrap values, and of how many."""
+
+    value: float
+    spread: stats.Floats
+    n: int
+    images: int  # that it is of
+    share: bool = True  # of something: between 0 and 1
+
+    def interval(self, level: float = stats.LEVEL) -> Interval | None:
+        """Percentiles, and the rule of shares where every photo agrees; None where nothing was resampled."""
+        known = self.spread[~np.isnan(self.spread)]
+        if not len(known):
+            return None
+        if self.share:
+            return Interval(*stats.share_interval(self.value, known, self.images, level))
+        return Interval(*stats.percentile_interval(known, level))
+
+
+def clusters(photos: Iterable[str]) -> NDArray[np.int64]:
+    """Each row's photo as a number from 0, in the order in which they first appear."""
+    known: dict[str, int] = {}
+    return np.array([known.setdefault(photo, len(known)) for photo in photos], dtype=np.int64)
+
+
+def means(
+    columns: Mapping[str, tuple[stats.Floats, NDArray[np.bool_]]],
+    cluster: NDArray[np.int64],
+    seed: int,
+    resamples: int,
+    shares: bool = True,
+) -> dict[str, Measured]:
+    """The mean of each column over the rows that its mask names."""
+    values = np.stack([np.where(mask, column, 0.0) for column, mask in columns.values()], axis=1)
+    counts = np.stack([mask for _, mask in columns.values()], axis=1).astype(np.float64)
+    everything = [np.ones(len(cluster), dtype=bool)]
+    measured, spread = stats.grouped_ratios(values.astype(np.float64), counts, cluster, everything, seed, resamples)
+    images = stats.distinct_by(cluster, counts)
+    return {
+        name: Measured(
+            float(measured[0, place]), spread[:, 0, place], int(counts[:, place].sum()), images[place], shares
+        )
+        for place, name in enumerate(columns)
+    }
+
+
+def numbers(found: Mapping[str, Measured], cluster: NDArray[np.int64], ties: int | np.integer) -> ItemNumbers:
+    """The record of what was measured; a number that is undefined (a constant model has no correlation) is left out."""
+    return ItemNumbers(
+        n=len(cluster),
+        images=len(np.unique(cluster)),
+        ties=int(ties),
+        metrics={
+            name: Number(value=one.value, interval=one.interval(), n=one.n)
+            for name, one in found.items()
+            if np.isfinite(one.value)
+        },
+    )

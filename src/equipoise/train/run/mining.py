@@ -22,7 +22,7 @@ from equipoise.core.progress import progress
 from equipoise.data.identity import of_model
 from equipoise.data.images import ImageSource, open_source
 from equipoise.data.items import Item, load_items, write_items
-from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
+from equipoise.evaluation.embedding.cache import EmbeddingCache, ScoringOptions, Vector
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, embed
 from equipoise.evaluation.scoring import default_batch, default_workers
 from equipoise.models.base import kind_of
@@ -97,7 +97,7 @@ def _rows(items: Sequence[Item], model: Any, source: ImageSource, cache: Embeddi
     store = cache if cache is not None and of_model(model, size, EMBEDDING_CODE) else EmbeddingCache(None)
     # Every item with the same word: images alone are wanted, and one text costs nothing.
     shown = [Item(id=item.id, image=item.image, caption="image") for item in items]
-    embedded = embed(model, shown, source, store, size, default_workers())
+    embedded = embed(model, shown, source, ScoringOptions(size, default_workers()), store)
     bad = embedded.bad
     unread = [f"{item.id}: {bad[item.image]}" for item in items if item.image is not None and item.image in bad]
     refuse_skipped(unread, len(items), MAX_SKIPPED)
