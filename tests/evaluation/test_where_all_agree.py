@@ -14,10 +14,11 @@ import pytest
 
 from equipoise.core import stats
 from equipoise.evaluation.averages import Averages, summarise
-from equipoise.evaluation.baselines import _Table
+from equipoise.evaluation.baselines import _numbers
 from equipoise.evaluation.comparing.differences import Run, average, difference
 from equipoise.evaluation.comparing.models import compare_models
-from equipoise.evaluation.outcomes import ROWS, outcomes_of
+from equipoise.evaluation.metrics import METRICS, SHARES
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.paper_metrics import truth
 from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.evaluation.scores import ImageScores, ItemScores
@@ -72,8 +73,9 @@ def test_in_the_groups_of_a_comparison(make_record: Callable[..., RunRecord]) ->
 
 
 def test_beside_blind_judges() -> None:
-    outcomes = outcomes_of(rows())
-    (found,) = _Table(outcomes, {"blind:length": outcomes}, 0, ROWS).groups([np.ones(8, dtype=bool)])
+    mask = np.ones(8, dtype=bool)
+    every = Averages(outcomes_of(rows()), metrics=[METRICS[name] for name in SHARES])
+    found = _numbers(every, dict.fromkeys(("", "blind:length"), every.averaged([mask])), mask)
     assert found.baselines["blind:length"]["original"].interval == pytest.approx((1 - EIGHT, 1))
     assert found.baselines["blind:length"]["augmented"].interval == pytest.approx((0, ONE))
     assert found.gain["original"].interval == pytest.approx((-EIGHT, EIGHT))
