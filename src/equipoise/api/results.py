@@ -77,7 +77,8 @@ class Items(Sequence[Item]):
         return f"{len(self):,} item{'s' * (len(self) != 1)}, {both:,} with hard positives and hard negatives"
 
     def _repr_html_(self) -> str:
-        head = [[item.caption, *(_first(texts) for texts in (item.positives, item.negatives))] for item in self[:5]]
+        texts = [(item.caption, item.positives, item.negatives) for item in self[:5]]
+        head = [[one, *(of[0].text if of else "" for of in others)] for one, *others in texts]
         return _html(repr(self), ["caption", "hard positive", "hard negative"], head)
 
     def to_frame(self) -> DataFrame:
@@ -99,10 +100,6 @@ class Items(Sequence[Item]):
     def write(self, path: str | Path) -> int:
         """Write JSONL or Parquet, as `equipoise perturb` does; returns how many."""
         return write_items(path, self)
-
-
-def _first(texts: Sequence[Any]) -> str:
-    return texts[0].text if texts else ""
 
 
 def _html(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -65,7 +65,7 @@ def augment(
         found.append(
             item.model_copy(
                 update={
-                    "id": _renamed(item, benchmark.name, name),
+                    "id": f"{name}-{item.id.removeprefix(f'{benchmark.name}-')}",
                     "positives": tuple(kept),
                     "tags": {**item.tags, TAG: f"{BY}-{VERSION}" if kept else "none"},
                 }
@@ -82,11 +82,6 @@ def augment(
         downloads=(),
     )
     return Augmented(found, facts, dropped, sum(not item.positives for item in found))
-
-
-def _renamed(item: Item, old: str, new: str) -> str:
-    """sugarcrepe-add_att/1 -> sugarcrepe-augmented-add_att/1"""
-    return f"{new}-{item.id.removeprefix(f'{old}-')}"
 
 
 def _ours(candidate: Candidate) -> Text:

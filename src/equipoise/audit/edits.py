@@ -103,14 +103,9 @@ def _piece_of_word(found: Change, source: str, to: str) -> str | None:
     new = Counter(found.text) - Counter(found.caption)
     for word in found.caption:
         made = word.replace(source, to)
-        if source in word and not _is_word(word, source) and made in new:
+        if source in word and _bare(word) != source and made in new:  # the dog's ear has the word dog
             return f"{word!r} became {made!r}"
     return None
-
-
-def _is_word(word: str, source: str) -> bool:
-    """The whole word, with or without its genitive: "the dog's ear" has the word "dog"."""
-    return _bare(word) == source
 
 
 def _bare(word: str) -> str:

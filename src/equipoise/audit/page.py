@@ -95,11 +95,8 @@ def _finding(check: Check, title: str) -> str:
         parts.append("texts: " + ", ".join(f"{_plain(name)} {count:,}" for name, count in check.by_kind.items()))
     counted = f" ({'; '.join(parts)})" if parts else ""
     heading = f"{title} {check.name.replace('_', ' ')}: {check.count:,} of {check.of:,}"
-    return f"{heading}\n\n{_sentence(check.what)}{counted}.\n\n{_examples(check.examples)}Fix: {check.fix}."
-
-
-def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:]
+    what = check.what[:1].upper() + check.what[1:]
+    return f"{heading}\n\n{what}{counted}.\n\n{_examples(check.examples)}Fix: {check.fix}."
 
 
 def _examples(examples: Sequence[Example]) -> str:

@@ -52,7 +52,7 @@ def report(
     from equipoise.report.retention import with_retention
     from equipoise.report.tables import render, result_rows
 
-    table = _table_format(form, as_json)
+    table = None if form == "html" and not as_json else form_name(form, as_json, "html")  # None: the page
     if table is None and out is None and len(runs) > 1 and runs[-1].suffix in {".html", ".htm"}:
         *runs, out = runs
     if table is None:
@@ -85,11 +85,6 @@ def report(
     if any(line.reported for line in rows):
         caption += "\n(reported): by others, without the items behind it, so in no group"
     _put(render(rows, table, caption), out, table)
-
-
-def _table_format(form: str, as_json: bool) -> Format | None:
-    """None is the page."""
-    return None if form == "html" and not as_json else form_name(form, as_json, "html")
 
 
 _COMMENTS = {"md": "<!-- equipoise report -->", "latex": "% equipoise report"}  # csv and json have none

@@ -216,12 +216,9 @@ def _help(recipe: str) -> str:
 
 def _facts(one: dict[str, Any]) -> list[str]:
     rows = _rows(one, shared=False)
-    known = [*_columns("paper     ", one["citation"]), *_columns("needs     ", _needs(one))]
+    needs = "; ".join(one["needs"]) or "nothing but images and captions"
+    known = [*_columns("paper     ", one["citation"]), *_columns("needs     ", needs)]
     return [*known, "options", *rows] if rows else known
-
-
-def _needs(one: dict[str, Any]) -> str:
-    return "; ".join(one["needs"]) or "nothing but images and captions"
 
 
 def _rows(one: dict[str, Any], shared: bool) -> list[str]:

@@ -76,6 +76,8 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
         raise UserError(
             f"{captions}: too few test items of held-out photos ({found}); each needs {LEAST}. Bring more captions."
         )
+    photos = set(_photos(test["usual"])[:SEARCHED])
+    searched = from_items([item for item in test["usual"] if item.image in photos])
     used = {test: items for test, items in tests.items() if any(one.test == test for one in kept)}
     return Story(
         title=f"the photos of {captions.name}",
@@ -83,7 +85,7 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
         training=train,
         tests=[(items, f"photos-{name}") for name, items in used.items()],
         joins={name: (f"photos-{name}",) for name in used},
-        retrieval=caption_set("photos-retrieval", "test", source, from_items(_searched(test["usual"]))),
+        retrieval=caption_set("photos-retrieval", "test", source, searched),
         images=source,
         columns=[*kept, RETRIEVAL],
         chapters={"reworded": ("One word replaced", "the reworded caption has a synonym, the wrong one another word")},
@@ -169,8 +171,3 @@ def _one(item: Item, words: str, negatives: Sequence[Text], positives: Sequence[
     tags = {"synonym": words, "type": (edit and edit.target) or "none"}
     texts = {"positives": tuple(positives), "negatives": tuple(negatives[:1])}
     return item.model_copy(update={"id": f"{item.id}/{words}", "tags": tags, **texts})
-
-
-def _searched(items: Sequence[Item]) -> list[Item]:
-    photos = set(_photos(items)[:SEARCHED])
-    return [item for item in items if item.image in photos]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.benchmarks.base import Average, Benchmark
+from equipoise.benchmarks.base import Benchmark
 from equipoise.core import stats
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Bools, Outcomes
@@ -124,7 +124,8 @@ class Averages:
         known: dict[tuple[tuple[str, ...], int], MacroNumbers | None] = {}
         found = {}
         for rule, average in benchmark.averages.items():
-            if rule != benchmark.rule and _lacking(self.outcomes.tags, average):
+            lacking = any(tag not in one for one in kinds_of(self.outcomes.tags)[0] for tag in average.path)
+            if rule != benchmark.rule and lacking:
                 log.warning("%s: no average %r: items lack the tag %s", benchmark.name, rule, "/".join(average.path))
                 continue
             key = (average.path, average.least)
@@ -346,7 +347,3 @@ def _without_scores(metrics: Metrics) -> Metrics:
             "paper": {name: one for name, one in paper.items() if name not in NEED_SCORES},
         }
     )
-
-
-def _lacking(tags: Sequence[Mapping[str, str]], average: Average) -> bool:
-    return any(tag not in one for one in kinds_of(tags)[0] for tag in average.path)

@@ -173,7 +173,8 @@ def truth(scores: Sequence[ItemScores]) -> PaperNumbers:
     within = functools.partial(_auc, within=relation)
     found |= _with_interval("auc_within_relation", within, value, true, clusters, _both_kinds(relation, true))
     statement = _numbered([s.tags.get("statement", s.id) for s in scores])
-    shares = [_pair_share(value[at], true[at]) for at in _members(statement) if 0 < true[at].sum() < len(at)]
+    mixed = [(value[at], true[at]) for at in _members(statement) if 0 < true[at].sum() < len(at)]
+    shares = [float(np.mean(score[right][:, None] > score[~right][None, :])) for score, right in mixed]
     found |= {"n_same_statement": len(shares), "same_statement": sum(shares) / len(shares) if shares else None}
     if shares:
         drawn = stats.cluster_bootstrap(np.array(shares)[:, None], np.ones((len(shares), 1)))
@@ -225,10 +226,6 @@ def _both_kinds(group: NDArray[np.int64], true: NDArray[np.bool_]) -> NDArray[np
     """The items of groups that hold a true and a false sentence: those of others are in no pair."""
     held, trues = np.bincount(group), np.bincount(group, true)
     return ((trues > 0) & (trues < held))[group]
-
-
-def _pair_share(value: stats.Floats, true: NDArray[np.bool_]) -> float:
-    return float(np.mean(value[true][:, None] > value[~true][None, :]))
 
 
 def _numbered(names: Sequence[str]) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from equipoise.core.errors import UserError, listed
 from equipoise.core.llm_client import from_cache
 from equipoise.data.identity import of_model, photo_digests
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, absent, open_source
-from equipoise.data.items import ImageRef, Item
+from equipoise.data.items import Item
 from equipoise.evaluation.embedding.cache import ALONE, EmbeddingCache, Keeper, Ranks, ScoringOptions, Vector
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.embedding.pairs import PAIR_CODE, choose_all, score_all, scores_of
@@ -75,7 +75,8 @@ def score_items(
     how = ScoringOptions(batch_size or default_batch(model), workers, cache, allow_missing, ranks)
     if how.batch_size < 1 or workers < 1:
         raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
-    _refuse_repeated([item.id for item in items])
+    if repeated := [name for name, count in Counter(item.id for item in items).items() if count > 1]:
+        raise UserError(f"{len(repeated):,} ids belong to more than one item, for instance {repeated[0]!r}")
     kind = kind_of(model)
     if cache is not None and cache.path is not None and hasattr(model, "keep_in"):
         model.keep_in(cache.path.parent)  # a server's answers, each at once
@@ -106,7 +107,11 @@ def score_items(
             found = embed(model, usable, source, how, store, keeper)
         _tell_kept(model, found.counts)
         if bad := getattr(found, "bad", {}):
-            _refuse_bad(bad, source, allow_missing)
+            if not allow_missing:
+                raise UserError(
+                    f"{len(bad):,} images {source} cannot be used:\n{listed(list(bad.values()))}\nAll others are done "
+                    "and cached. Replace these and run again, or score the rest with --allow-missing."
+                )
             unread = {i.id: why for i in usable if (why := next((bad[r] for r in i.images() if r in bad), None))}
             skipped |= unread
             usable = [item for item in usable if item.id not in unread]
@@ -132,7 +137,7 @@ def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores
     if kind == "chooses":
         return [_row(item, scores_of(item, found)) for item in usable]
     if kind == "pairs":
-        return [_row(item, _of_pairs(item, found.scores)) for item in usable]
+        return [_row(i, [found.scores[ref][text] for ref in i.images() for text in i.texts()]) for i in usable]
     return _cosine_rows(usable, found, text_scores)
 
 
@@ -197,12 +202,6 @@ def _usable(items: Sequence[Item]) -> tuple[list[Item], dict[str, str]]:
     return [item for item in items if item.id not in skipped], skipped
 
 
-def _refuse_repeated(ids: list[str]) -> None:
-    if len(set(ids)) < len(ids):
-        repeated = next(name for name, count in Counter(ids).items() if count > 1)
-        raise UserError(f"{len(ids) - len(set(ids)):,} items share their id with another, for instance {repeated!r}")
-
-
 def _image_source(items: Sequence[Item], images: str | Path | ImageSource | None) -> ImageSource:
     if images is None:
         if not items:
@@ -245,14 +244,6 @@ def _found_above(source: ImageSource, missing: Sequence[str]) -> str:
     return ""
 
 
-def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bool) -> None:
-    if not allow_missing:
-        raise UserError(
-            f"{len(bad):,} images {source} cannot be used:\n{listed(list(bad.values()))}\n"
-            "All others are done and cached. Replace these and run again, or score the rest with --allow-missing."
-        )
-
-
 def _row(item: Item, values: Sequence[float], text: TextScores | None = None) -> ItemScores:
     """The scores of every text for the item's own image, then for each alternative one."""
 
@@ -279,10 +270,6 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
         negative_images=others[len(item.positive_images) :],
         paired=item.paired,
     )
-
-
-def _of_pairs(item: Item, scores: dict[ImageRef, dict[str, float]]) -> list[float]:
-    return [scores[ref][text] for ref in item.images() for text in item.texts()]
 
 
 def _alternatives(items: Sequence[Item]) -> bool:

@@ -126,7 +126,13 @@ def orderings(chapter: Chapter, number: int) -> Markup:
         words = f"{entry.label}: " + ", ".join(f"{CLASSES[code].name} {100 * value:.1f}" for code, value in one.items())
         rows.append(row(entry.label, f"{100 * brittle:.1f} brittle", strip(30, *parts, label=words)))
     legend = [
-        el("span", _swatch(code), f"{CLASSES[code].name}: {CLASSES[code].group}", class_="key") for code in present
+        el(
+            "span",
+            el("i", class_=f"swatch o{code} {CLASSES[code].group}"),
+            f"{CLASSES[code].name}: {CLASSES[code].group}",
+            class_="key",
+        )
+        for code in present
     ]
     data = [
         [entry.label, *(link(f"{100 * one.get(code, 0):.1f}", **_items(code, number, index)) for code in present)]
@@ -149,10 +155,6 @@ def _items(code: int, chapter: int, run: int) -> dict[str, object]:
     """The filter of the gallery that shows a class: one with words of its own where there is one."""
     outcome = next((name for name, (_, codes) in OUTCOMES.items() if codes == [code]), "any")
     return {"chapter": chapter, "run": run, "outcome": outcome, "code": code}
-
-
-def _swatch(code: int) -> Markup:
-    return el("i", class_=f"swatch o{code} {CLASSES[code].group}")
 
 
 def _segment(code: int, left: float, width: float, to: dict[str, object]) -> Markup:
@@ -301,7 +303,10 @@ def _multiples(
             [f"{entry.label}, {word}", f"{len(values[name]):,}", *_quantiles(values[name])]
             for name, word in words.items()
         ]
-    legend = [el("span", _sample(name), word, class_="key") for name, word in words.items()]
+    legend = [
+        el("span", el("svg", el("path", d="M0 7H26", class_=f"curve {name}"), width=26, height=14), word, class_="key")
+        for name, word in words.items()
+    ]
     plot = el("div", el("div", *plots, class_="multiples"), el("p", *legend, class_="legend"))
     return plot, table(["", "n", "5%", "25%", "median", "75%", "95%"], data)
 
@@ -329,10 +334,6 @@ def _steps(heights: Floats, name: str) -> Markup:
     return el("path", d=f"M0 99{path}V99", class_=f"curve {name}")
 
 
-def _sample(name: str) -> Markup:
-    return el("svg", el("path", d="M0 7H26", class_=f"curve {name}"), width=26, height=14)
-
-
 def _quantiles(values: Floats) -> list[str]:
     if not len(values):
         return ["-"] * 5
@@ -341,7 +342,10 @@ def _quantiles(values: Floats) -> list[str]:
 
 def also_measured(chapter: Chapter) -> Markup | None:
     """Which image a text prefers, and the papers' own metrics: a table of its own; None where there are none."""
-    found = [{**_image_side(entry), **_paper(entry)} for entry in chapter.entries]
+    found = []
+    for entry in chapter.entries:
+        sides = shown([entry.numbers.metrics], "images")
+        found.append({row.title: percent(entry.numbers, row.name) for row in sides} | _paper(entry))
     columns = list(dict.fromkeys(name for one in found for name in one))
     if not columns:
         return None
@@ -350,10 +354,6 @@ def also_measured(chapter: Chapter) -> Markup | None:
     words = "Asked of the pictures where items have others, and the metrics that the paper of the test set defines."
     head = el("figcaption", el("h3", "Also measured"), el("p", f"{words} Percent [95% interval]; ranks as they are."))
     return el("figure", head, el("div", table(["model", *columns], rows), class_="scroll"), class_="wide")
-
-
-def _image_side(entry: Entry) -> dict[str, str]:
-    return {row.title: percent(entry.numbers, row.name) for row in shown([entry.numbers.metrics], "images")}
 
 
 def _paper(entry: Entry) -> dict[str, str]:

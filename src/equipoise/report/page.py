@@ -169,7 +169,7 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "items": ITEMS,
         "metrics": METRICS,
         "share": share,
-        "spread": _spread,
+        "spread": lambda numbers, name: percent(numbers, name).partition(" ")[2],
         "some_without_positive": some_without_positive,
         "printable": printable,
         "table_groups": _table_groups,
@@ -299,10 +299,6 @@ def _records(page: Page) -> list[tuple[str, Entry, RunRecord]]:
         for entry in chapter.entries
         for record in entry.run.records
     ]
-
-
-def _spread(numbers: Numbers, name: str) -> str:
-    return percent(numbers, name).partition(" ")[2]
 
 
 def audit_html(audit: Audit) -> str:

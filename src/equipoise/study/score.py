@@ -235,7 +235,10 @@ def _units(study: Study, given: Answers) -> dict[str, tuple[list[Unit], Any]]:
             for place in places:
                 add("ranks", "ordinal", question, [None if ranks is None else ranks[place] for ranks in middles])
             for one, other in combinations(places, 2):
-                better = [None if ranks is None else _sign(ranks[one] - ranks[other]) for ranks in said]
+                better = [
+                    None if ranks is None else (ranks[one] > ranks[other]) - (ranks[one] < ranks[other])
+                    for ranks in said
+                ]
                 add("preferences", "nominal", question, better)
         else:
             add("same meaning", "nominal", question, [None if value is None else value["same"] for value in said])
@@ -248,10 +251,6 @@ def _units(study: Study, given: Answers) -> dict[str, tuple[list[Unit], Any]]:
 def _middles(ranks: Sequence[int]) -> list[float]:
     """1, 1, 2 -> 1.5, 1.5, 3: the places that tied texts share."""
     return [sum(other < rank for other in ranks) + (1 + ranks.count(rank)) / 2 for rank in ranks]
-
-
-def _sign(value: int) -> int:
-    return (value > 0) - (value < 0)
 
 
 def as_text(found: Score) -> str:
@@ -302,7 +301,8 @@ def _line_of(name: str, one: Agreement) -> str:
 
 def krippendorff_alpha(units: Sequence[Unit], level: Level, seed: int = 0) -> Agreement:
     """Alpha over all annotators; units that fewer than two judged are left out, as the paper does."""
-    kept = [Unit(unit.cluster, given) for unit in units if len(given := _given(unit)) > 1]
+    judged = [Unit(unit.cluster, [value for value in unit.values if value is not None]) for unit in units]
+    kept = [unit for unit in judged if len(unit.values) > 1]
     values = sorted({value for unit in kept for value in unit.values})
     number = {value: place for place, value in enumerate(values)}
     pairs = np.zeros((len(kept), len(values), len(values)))
@@ -310,10 +310,6 @@ def krippendorff_alpha(units: Sequence[Unit], level: Level, seed: int = 0) -> Ag
         counts = np.bincount([number[value] for value in unit.values], minlength=len(values)).astype(float)
         pairs[place] = (np.outer(counts, counts) - np.diag(counts)) / (len(unit.values) - 1)
     return _resampled(pairs, kept, lambda found: _alpha(found, level), seed)
-
-
-def _given(unit: Unit) -> list[Any]:
-    return [value for value in unit.values if value is not None]
 
 
 def _alpha(pairs: Floats, level: Level) -> Floats:

@@ -85,14 +85,10 @@ def check_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Pass
             sign = 1 if info(gate.metric, change).better == "low" else -1
             low, high = sorted(100 * sign * end for end in change.interval)
             loss = 100 * sign * change.difference
-            verdict: Verdict = "worse" if low > gate.points else "unclear" if _open(gate, loss, high) else "fine"
+            holds_limit = high >= gate.points if gate.strict else loss > gate.points  # so the interval does not decide
+            verdict: Verdict = "worse" if low > gate.points else "unclear" if holds_limit else "fine"
             least = 0.0 if gate.strict else gate.points
             visible = None if change.detectable is None else least + 100 * change.detectable
             said = (gate.metric, gate.points, one.benchmark, one.after, loss, low, high, visible, verdict)
             passed.append(Passed(*said, gate.strict, change.adjusted))
     return passed
-
-
-def _open(gate: Gate, loss: float, high: float) -> bool:
-    """Whether the interval does not decide: it holds the limit."""
-    return high >= gate.points if gate.strict else loss > gate.points

@@ -110,7 +110,7 @@ def _batches(
         for ref in choose([path for path, _, _ in job], [found for _, found, _ in job]):
             if len(waiting) >= ahead:
                 wait([waiting[-ahead][1]])
-            waiting.append((ref, decoders.submit(_decode, data[ref.path], ref, make)))
+            waiting.append((ref, decoders.submit(use_image, data[ref.path], ref, make)))
         while len(waiting) >= 2 * size:  # a batch is decoded while the model has the one before it
             yield _taken(waiting, size)
     while waiting:
@@ -138,10 +138,6 @@ def _read(source: ImageSource, path: str) -> tuple[Found, bytes]:
 
 def _pixels(preprocess: Preprocess, image: Any) -> Any:
     return np.asarray(preprocess.pixels(image))
-
-
-def _decode(data: bytes, ref: ImageRef, make: Callable[[Any], Any]) -> Any:
-    return use_image(data, ref, make)
 
 
 def _processes(workers: int) -> ProcessPoolExecutor:

@@ -255,9 +255,9 @@ class _Work:
             return
         self._said = True
         rate = self.asked / passed
-        if self._left / rate > LONG:
+        if (left := self._left / rate) > LONG:
             log.warning(
-                "%.3g pairs a second: at most %s for the other %s", rate, _time(self._left / rate), f"{self._left:,}"
+                "%.3g pairs a second: at most %.0f minutes for the other %s", rate, left / 60, f"{self._left:,}"
             )
 
 
@@ -294,10 +294,6 @@ def _raw(value: float) -> Vector:
 
 def _number(raw: Vector) -> float:
     return float(np.ascontiguousarray(raw).view(np.float64)[0])
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 # A model that can only choose between two texts of an image (a server without log-probabilities). Every right text of

@@ -171,19 +171,13 @@ def sugarcrepe_answers(sheets: Sequence[Sheet]) -> Foreign:
         shares = [chosen.count(side) / len(chosen) for side in ("caption", "negative")]
         rows.append(scored(id_, image_of(found[id_]), found[id_].tags, *shares, answers=tuple(answers[id_])))
     one = sum(len(row.answers) == 1 for row in rows)
+    model = re.search(r"([A-Za-z][\w.]*)-(?:add|replace|swap)[-_]", sheets[0].path.name)  # gpt4v-swap_att.json
     notes = (
         "Orig. counts items whose caption was chosen and whose negative was not, in either order",
         f"{one:,} items were asked in one order only" if one else "",
     )
-    return Foreign(
-        "SugarCrepe's answers in two orders", rows, True, notes, [found[row.id] for row in rows], _gpt(sheets)
-    )
-
-
-def _gpt(sheets: Sequence[Sheet]) -> str:
-    """The model as the name of the file has it: gpt4v-swap_att.json."""
-    found = re.search(r"([A-Za-z][\w.]*)-(?:add|replace|swap)[-_]", sheets[0].path.name)
-    return found[1] if found else ""
+    called, items = model[1] if model else "", [found[row.id] for row in rows]
+    return Foreign("SugarCrepe's answers in two orders", rows, True, notes, items, called)
 
 
 def _type_of(sheet: Sheet, problems: Problems) -> str:

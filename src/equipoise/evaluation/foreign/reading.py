@@ -117,7 +117,8 @@ def _layout(path: Path) -> Layout | None:
             raise
         return None  # no published layout has them; a table of our own may
     layout = next((one for one in LAYOUTS if isinstance(first, dict) and one.known(first)), None)
-    if layout is None and isinstance(first, dict) and not _may_be_ours(first):
+    ours = isinstance(first, dict) and "caption" in first and any(name.startswith("negative") for name in first)
+    if layout is None and isinstance(first, dict) and not ours:
         raise UserError(
             f"{path}: {missing_columns(first)} Found {', '.join(list(first)[:8])}. Expected "
             "the columns id, caption, positive, negative (several: negative_1, negative_2), or in a .jsonl file "
@@ -135,10 +136,6 @@ def _texts(path: Path, caption: str) -> UserError:
         f"{path}: holds texts where scores were expected (caption {short(caption)}). "
         f"To score them with a model: equipoise eval MODEL --bench {path} --images FOLDER"
     )
-
-
-def _may_be_ours(first: Mapping[str, Any]) -> bool:
-    return "caption" in first and any(name.startswith("negative") for name in first)
 
 
 def _sheet(path: Path, layout: Layout) -> Sheet:

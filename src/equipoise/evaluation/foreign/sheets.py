@@ -57,10 +57,6 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _as_they_are(rows: Rows, items: Sequence[Item]) -> tuple[Rows, Sequence[Item]]:
-    return rows, items
-
-
 @dataclass(frozen=True)
 class Foreign:
     """What a published file says, as scores of items."""
@@ -71,7 +67,8 @@ class Foreign:
     notes: Sequence[str] = ()  # empty ones are left out
     items: Sequence[Item] = ()  # as far as the file says what was asked
     model: str = ""  # as the file calls it
-    fit: Callable[[Rows, Sequence[Item]], tuple[Rows, Sequence[Item]]] = _as_they_are  # to the items: the same ids
+    # To the items: the same ids.
+    fit: Callable[[Rows, Sequence[Item]], tuple[Rows, Sequence[Item]]] = lambda rows, items: (rows, items)
 
 
 def scored(

@@ -64,19 +64,15 @@ def _lengths(subject: Subject) -> Check | None:
         return None
     scores, _ = subject.matrix
     lengths = np.array([subject.lengths[text] for text in probes.SHORT], np.float32)
-    changed = _orders_changed(scores, scores * lengths)
+    left, right = np.triu_indices(scores.shape[1], 1)
+    raw = scores * lengths
+    changed = int(((scores[:, left] > scores[:, right]) != (raw[:, left] > raw[:, right])).sum())
     total = scores.shape[0] * scores.shape[1] * (scores.shape[1] - 1) // 2
     found = (
         f"embeddings of texts are {lengths.min():.3g} to {lengths.max():.3g} long; without normalisation {changed} of "
     )
     found += f"{total} pairs of texts change places"
     return check("normalisation", changed, found, "suspicious" if changed > total / 100 else "fine")
-
-
-def _orders_changed(one: Vector, other: Vector) -> int:
-    """The number of pairs of texts of a picture whose order changes."""
-    left, right = np.triu_indices(one.shape[1], 1)
-    return int(((one[:, left] > one[:, right]) != (other[:, left] > other[:, right])).sum())
 
 
 def _precision(subject: Subject) -> Check:

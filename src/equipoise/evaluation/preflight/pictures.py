@@ -75,7 +75,8 @@ def pixels_seen(subject: Subject) -> Check | None:
     seen = subject.seen[0]
     if len(seen.pixels) < 5:
         return None
-    black, white, red, quarters, fine = (one[-1] for one in _one_each(seen.pixels))
+    each = seen.pixels[:: len(seen.pixels) // 5][:5]  # a network may look at each of the five several times
+    black, white, red, quarters, fine = (one[-1] for one in each)
     low, high = (_middle(one) for one in (black, white))
     span = np.where(np.abs(high - low) < 1e-12, 1e-12, high - low)
     mean, std = -low / span, 1 / span
@@ -106,12 +107,6 @@ def pixels_seen(subject: Subject) -> Check | None:
     odd = odd and ((subject.encodes and seen.family() is not None) or _stated(subject.model) is None)
     verdict: Verdict = "suspicious" if odd or away > BLURRED else "fine"
     return check("pixels", float(span.mean()), shown, verdict, "resize" if away > BLURRED else "")
-
-
-def _one_each(pixels: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
-    """The tensor of each of the five pictures; a network may look at each several times."""
-    step = len(pixels) // 5
-    return pixels[::step][:5]
 
 
 def _resampled(pixels: NDArray[np.float32]) -> float:

@@ -73,16 +73,12 @@ def _open(bench: str, source: Path | None, data: Path | None, split: str, templa
 
 
 def _folder(path: Path, split: str, templates: Path | None, name: str) -> AnySet:
-    if is_shards(path) and _type(path) == "retrieval":
+    kind = path / "dataset_type.txt"
+    if is_shards(path) and kind.is_file() and read_text(kind).strip().lower() == "retrieval":
         return from_shards(path, split, name)
     if is_class_folder(path) or is_class_folder(path / split):
         return replace(read_classes(path, split, templates), name=name)
     raise UserError(f"{path}: nothing in this folder that is read here. --bench is one of: {FORMS}")
-
-
-def _type(folder: Path) -> str:
-    path = folder / "dataset_type.txt"
-    return read_text(path).strip().lower() if path.is_file() else "classification"
 
 
 def _named(name: str, source: Path | None, data: Path | None, split: str) -> AnySet:
