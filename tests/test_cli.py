@@ -89,8 +89,8 @@ def test_eval_prints_a_table_and_keeps_the_run(run: Run, photos: Path, tmp_path:
     for part in ("Orig.", "Aug. (drop)", "Brittleness", "ties", "items", "  a", "  b"):
         assert part in out
     record = json.loads((tmp_path / "run" / "items" / "result.json").read_text())
-    assert record["n"]["scored"] == 12 and record["arguments"]["passed"]["bench"] == "items.jsonl"
-    passed = record["arguments"]["passed"]
+    assert record["n"]["scored"] == 12 and record["arguments"]["bench"] == "items.jsonl"
+    passed = record["arguments"]
     assert (passed["limit"], passed["seed"], passed["no_cache"], passed["data"]) == (None, 0, False, "photos")
     before = (tmp_path / "run" / "items" / "result.json").read_bytes()
     code, again, said = run(*EVAL, "--out", "run")

@@ -20,13 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import UserError, listed
-from equipoise.core.llm_client import from_cache
 from equipoise.data.identity import of_model, photo_digests
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, absent, open_source
 from equipoise.data.items import Item
 from equipoise.evaluation.embedding.cache import ALONE, EmbeddingCache, Keeper, Ranks, ScoringOptions, Vector
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
-from equipoise.evaluation.embedding.pairs import PAIR_CODE, choose_all, score_all, scores_of
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
 from equipoise.models.base import kind_of, reads_images
 
@@ -78,6 +76,8 @@ def score_items(
     if repeated := [name for name, count in Counter(item.id for item in items).items() if count > 1]:
         raise UserError(f"{len(repeated):,} ids belong to more than one item, for instance {repeated[0]!r}")
     kind = kind_of(model)
+    if kind in ("pairs", "chooses"):  # most models embed
+        from equipoise.evaluation.embedding import pairs
     if cache is not None and cache.path is not None and hasattr(model, "keep_in"):
         model.keep_in(cache.path.parent)  # a server's answers, each at once
     usable, skipped = _usable(items)
@@ -92,7 +92,7 @@ def score_items(
     if not usable:
         _refuse_all(items, skipped)
     known = kind in ("pairs", "tokens", "embeds") and of_model(
-        model, how.batch_size, PAIR_CODE if kind == "pairs" else EMBEDDING_CODE
+        model, how.batch_size, pairs.PAIR_CODE if kind == "pairs" else EMBEDDING_CODE
     )
     store = cache if cache is not None and known else EmbeddingCache(None)
     found: Any
@@ -100,9 +100,9 @@ def score_items(
         if kind == "taught":
             found = Scoring([])
         elif kind == "chooses":
-            found = choose_all(model, usable, source, how.batch_size)
+            found = pairs.choose_all(model, usable, source, how.batch_size)
         elif kind == "pairs":
-            found = score_all(model, usable, source, how, store, keeper)
+            found = pairs.score_all(model, usable, source, how, store, keeper)
         else:
             found = embed(model, usable, source, how, store, keeper)
         _tell_kept(model, found.counts)
@@ -135,6 +135,8 @@ def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores
             return [_row(item, values * len(item.images())) for item, values in zip(usable, scores, strict=True)]
         return Scores.of_items(usable, np.fromiter(chain.from_iterable(scores), np.float64))
     if kind == "chooses":
+        from equipoise.evaluation.embedding.pairs import scores_of
+
         return [_row(item, scores_of(item, found)) for item in usable]
     if kind == "pairs":
         return [_row(i, [found.scores[ref][text] for ref in i.images() for text in i.texts()]) for i in usable]
@@ -147,6 +149,8 @@ def _tell_kept(model: Any, counts: Mapping[str, int]) -> None:
         given, kept = model.answered()
         before = counts.get("pairs", 0) - counts.get("pairs_scored", 0)
         if kept + before:
+            from equipoise.core.llm_client import from_cache
+
             log.warning("%s", from_cache(given + before, kept + before))
 
 

@@ -1,6 +1,6 @@
 """The checks of a model: each a number, a verdict, why it matters and the fix.
 
-Most numbers are a *drift* (subject.py): how far an answer moves between two ways of asking for it.
+Most numbers are a *drift* (embedding/embed.py): how far an answer moves between two ways of asking for it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from PIL import Image
 
 from equipoise.core.errors import UserError
 from equipoise.evaluation.embedding.cache import Vector
+from equipoise.evaluation.embedding.embed import HARMFUL, distances, drift, scale
 from equipoise.evaluation.preflight import probes
-from equipoise.evaluation.preflight.subject import SAME, Subject, distances, drift, scale, watched
+from equipoise.evaluation.preflight.subject import SAME, Subject, watched
 from equipoise.evaluation.record import Check
 from equipoise.models.base import tells_tokens
 
 Verdict = Literal["fine", "suspicious", "wrong"]
 
 ROUNDING = 0.001  # drift; float32 stays far below it
-HARMFUL = 0.02  # drift; the world model in bfloat16 has 0.005
 COLLAPSED = 0.9999  # mean cosine of different inputs
 CROWDED = 0.999
 SHORT_TEXT, CAPTION = 8, 16  # words: shorter than most captions; shorter than many

@@ -10,7 +10,8 @@ import numpy as np
 from equipoise.core.plugins import own_code
 from equipoise.evaluation.embedding.cache import Vector
 from equipoise.evaluation.preflight import probes
-from equipoise.evaluation.preflight.checks import Verdict, check
+from equipoise.evaluation.preflight.checks import BASIC, READING, Verdict, check, run
+from equipoise.evaluation.preflight.pictures import PICTURES, pixels_seen
 from equipoise.evaluation.preflight.subject import Subject, other_activation
 from equipoise.evaluation.record import Check
 
@@ -155,6 +156,17 @@ def _blind(subject: Subject) -> Check | None:
 
 
 JUDGING = (_probe_set, _sign, _channels, _lengths, _precision, _activation, _logit_scale, _blind)
+
+
+def all_checks(model: Any, spec: str) -> list[Check]:
+    """The checks that apply. Where a basic one is wrong, those after it would mean nothing and are left out; but the
+    pixels may be its reason."""
+    subject = Subject(model, spec)
+    done = run(BASIC, subject, stop=True)
+    if done[-1].verdict != "wrong":
+        return done + run([*READING, *PICTURES, *JUDGING], subject)
+    reason = [] if done[-1].name == "shape" else run([pixels_seen], subject)
+    return [*(one for one in reason if one.verdict == "wrong"), *done]
 
 
 # Of a model that only chooses between two texts, or whose every answer costs: few questions, asked once.

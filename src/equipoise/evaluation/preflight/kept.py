@@ -11,10 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from equipoise.core.files import atomic_write, sha256_json
 from equipoise.data import identity
-from equipoise.evaluation.preflight.checks import BASIC, HARMFUL, READING, check, run
-from equipoise.evaluation.preflight.judging import JUDGING, of_chooser, of_served
-from equipoise.evaluation.preflight.pictures import PICTURES, pixels_seen
-from equipoise.evaluation.preflight.subject import Subject, drift
+from equipoise.evaluation.embedding.embed import HARMFUL, drift
 from equipoise.evaluation.record import Check, Preflight
 from equipoise.models.base import kind_of, reads_images
 
@@ -22,21 +19,6 @@ from equipoise.models.base import kind_of, reads_images
 class _Kept(BaseModel):
     answers: list[Any]  # of `identity.answers`: pictures, texts; or the scores of pairs
     checks: list[Check]
-
-
-def preflight(model: Any, spec: str) -> list[Check]:
-    """The checks that apply. Where a basic one is wrong, those after it would mean nothing and are left out; but the
-    pixels may be its reason."""
-    if kind_of(model) == "chooses":
-        return of_chooser(model, spec)
-    if _served(model):
-        return of_served(model, spec)
-    subject = Subject(model, spec)
-    done = run(BASIC, subject, stop=True)
-    if done[-1].verdict != "wrong":
-        return done + run([*READING, *PICTURES, *JUDGING], subject)
-    reason = [] if done[-1].name == "shape" else run([pixels_seen], subject)
-    return [*(one for one in reason if one.verdict == "wrong"), *done]
 
 
 def _served(model: Any) -> bool:
@@ -67,10 +49,21 @@ def checked(model: Any, spec: str, folder: Path | None) -> Preflight | None:
     found = preflight(model, spec)
     if other is not None and not any(one.name == "determinism" and one.verdict == "wrong" for one in found):
         said = f"a model with this very card was checked before and gave other answers: drift {other:.2g}"
+        from equipoise.evaluation.preflight.checks import check
+
         return Preflight(checks=[*found, check("identity", other, said, "wrong")])
     with atomic_write(path) as handle:
         handle.write(_Kept(answers=now, checks=found).model_dump_json())
     return Preflight(checks=found)
+
+
+def preflight(model: Any, spec: str) -> list[Check]:
+    """The checks that apply. What was checked before does not need their pictures and texts."""
+    from equipoise.evaluation.preflight.judging import all_checks, of_chooser, of_served
+
+    if kind_of(model) == "chooses":
+        return of_chooser(model, spec)
+    return of_served(model, spec) if _served(model) else all_checks(model, spec)
 
 
 def _drift(before: list[Any], now: list[Any]) -> float:

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from PIL import Image
 from PIL.Image import Resampling
 
+from equipoise.evaluation.embedding.embed import HARMFUL, scale
 from equipoise.evaluation.preflight import probes
-from equipoise.evaluation.preflight.checks import HARMFUL, ROUNDING, Verdict, check, moved
-from equipoise.evaluation.preflight.subject import Subject, scale
+from equipoise.evaluation.preflight.checks import ROUNDING, Verdict, check, moved
+from equipoise.evaluation.preflight.subject import Subject
 from equipoise.evaluation.record import Check
 from equipoise.models import OF_PHOTOS, kind_named
 from equipoise.models.preprocess import CLIP_MEAN, CLIP_STD
