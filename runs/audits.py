@@ -15,9 +15,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from equipoise.audit.checks import audit
 from equipoise.audit.page import percent, shown, table
 from equipoise.audit.record import Audit, Check, Example, Shortcut
-from equipoise.audit.run import audit
 from equipoise.benchmarks import registry
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item

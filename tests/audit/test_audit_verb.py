@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from equipoise import cli
+from equipoise.audit.checks import audit
 from equipoise.audit.page import markdown
 from equipoise.audit.record import Audit
-from equipoise.audit.run import audit
 from equipoise.data.items import Item, texts, write_items
 
 

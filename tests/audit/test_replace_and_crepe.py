@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.audit.checks import checks
+from equipoise.audit.checks import checks, reuse
 from equipoise.audit.record import Check
-from equipoise.audit.run import reuse
 from equipoise.benchmarks import crepe
 from equipoise.benchmarks.replace import build as replace
 from equipoise.data.items import Item

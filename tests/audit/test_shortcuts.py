@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from equipoise.audit.checks import audit, effective_size, reuse
 from equipoise.audit.record import Shortcut
-from equipoise.audit.run import audit, effective_size, reuse
 from equipoise.audit.shortcuts import LEAST, detector, shortcuts
 from equipoise.data.items import ImageRef, Item, texts
 

@@ -13,10 +13,10 @@ from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, paint
 
 from equipoise.evaluation.results import model_card
 from equipoise.evaluation.run import evaluate_set
-from equipoise.evaluation.sets.open import open_set
+from equipoise.evaluation.sets.kinds import open_set
 from equipoise.report.chapters import read_chapters
 from equipoise.report.page import report_page, write_page
-from equipoise.report.retention import with_retention
+from equipoise.report.plane import with_retention
 
 Runs = Callable[..., list[Path]]
 

@@ -22,7 +22,7 @@ from equipoise.core.files import sha256_file, sha256_json
 from equipoise.data.images import ImageSource, open_source
 from equipoise.data.items import Item, load_items
 from equipoise.data.readers.sets.kinds import AnySet
-from equipoise.evaluation.sets.open import open_set
+from equipoise.evaluation.sets.kinds import open_set
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
 from equipoise.train.recipe import Recipe

@@ -33,8 +33,8 @@ def add_positives_to(
     name: str, out: Path, source: Path | None, splits: str, recipe: str, seed: int, limit: int | None
 ) -> None:
     from equipoise.audit.augment import augment
+    from equipoise.audit.checks import audit
     from equipoise.audit.page import markdown
-    from equipoise.audit.run import audit
     from equipoise.benchmarks import registry
     from equipoise.cli.audit import MARKS, write_audit
     from equipoise.cli.bench import written

@@ -38,8 +38,8 @@ def audit(
         return _hold_court(bench, source, models, images, as_json, out)
     if images is not None:
         raise UserError("--images is for the page of --models; the other checks read no image")
+    from equipoise.audit.checks import audit as run_audit
     from equipoise.audit.page import markdown, verdict
-    from equipoise.audit.run import audit as run_audit
     from equipoise.benchmarks import registry
     from equipoise.core.run_folder import refuse_foreign
     from equipoise.report import fold

@@ -49,7 +49,7 @@ def report(
     from equipoise.evaluation.results import find_runs
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import check_page, report_page, write_page
-    from equipoise.report.retention import with_retention
+    from equipoise.report.plane import with_retention
     from equipoise.report.tables import render, result_rows
 
     table = None if form == "html" and not as_json else form_name(form, as_json, "html")  # None: the page

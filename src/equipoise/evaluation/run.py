@@ -108,7 +108,7 @@ def evaluate(
 
 
 def evaluate_set(model: Any, data: AnySet, **options: Unpack[Options]) -> Result:
-    """The same of a set of `evaluation.sets.open.open_set`: classification, retrieval or ratings."""
+    """The same of a set of `evaluation.sets.kinds.open_set`: classification, retrieval or ratings."""
     return _evaluate(model, Loaded(data.name, data=data).task(), **options)
 
 
@@ -311,7 +311,7 @@ def read_benchmarks(
     loaded: list[Loaded] = []  # every one is read before the first is scored: a typing error must not cost hours
     for name in [one for wanted in names for one in ([wanted] if registry.is_set(wanted) else registry.expand(wanted))]:
         if registry.is_set(name):
-            from equipoise.evaluation.sets.open import open_set
+            from equipoise.evaluation.sets.kinds import open_set
 
             split = splits[0] if splits else "test"
             found = open_set(name, source=source, data=data, split=split, templates=templates)

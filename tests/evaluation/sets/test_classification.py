@@ -18,7 +18,7 @@ from equipoise.data.readers.sets.kinds import AnySet, ClassSet
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.run import Result, evaluate_set
 from equipoise.evaluation.sets.classification import _mean, ranked
-from equipoise.evaluation.sets.open import open_set
+from equipoise.evaluation.sets.kinds import open_set
 
 
 @pytest.fixture

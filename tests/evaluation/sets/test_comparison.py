@@ -19,7 +19,7 @@ from equipoise.evaluation.comparing.folders import compare_sets
 from equipoise.evaluation.record import Comparison
 from equipoise.evaluation.results import read_run
 from equipoise.evaluation.run import evaluate_set
-from equipoise.evaluation.sets.open import open_set
+from equipoise.evaluation.sets.kinds import open_set
 
 
 class Worse(Eye):

@@ -13,7 +13,7 @@ from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, Pairs, paint
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import RatingSet
 from equipoise.evaluation.run import evaluate_set
-from equipoise.evaluation.sets.open import open_set
+from equipoise.evaluation.sets.kinds import open_set
 from equipoise.evaluation.sets.ratings import RatingRow, kendall_tau_b, measure, spearman
 from equipoise.models import load_model
 

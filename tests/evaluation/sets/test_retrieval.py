@@ -18,7 +18,7 @@ from equipoise.data.items import ImageRef, Item, texts, write_items
 from equipoise.data.readers.sets.kinds import CaptionSet
 from equipoise.evaluation.results import read_run
 from equipoise.evaluation.run import Result, evaluate_set
-from equipoise.evaluation.sets.open import open_set
+from equipoise.evaluation.sets.kinds import open_set
 from equipoise.evaluation.sets.retrieval import by_cosines, distinct, ranked
 
 

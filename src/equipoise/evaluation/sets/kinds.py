@@ -1,18 +1,33 @@
-"""The kinds of runs that are not of items: what a row is, how rows are made, what is measured of them."""
+"""The kinds of runs that are not of items: what `--bench` names, what a row is, how rows are made and measured."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
 
+from equipoise.benchmarks import registry
 from equipoise.core import stats
-from equipoise.core.errors import UserError
+from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.files import read_text
+from equipoise.data.images import open_source
+from equipoise.data.readers.sets.captions import (
+    caption_set,
+    from_file,
+    from_flickr8k,
+    from_items,
+    from_karpathy,
+    from_shards,
+    is_karpathy,
+)
+from equipoise.data.readers.sets.classes import is_class_folder, is_shards, read_classes
 from equipoise.data.readers.sets.kinds import AnySet, content_hash
-from equipoise.evaluation.embedding.cache import ScoringOptions
+from equipoise.data.readers.sets.ratings import flickr8k_experts, read_ratings
+from equipoise.evaluation.embedding.cache import ScoringOptions, default_world
 from equipoise.evaluation.record import BenchmarkId, Change, Interval, Metrics
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets import classification, ratings, retrieval
@@ -94,3 +109,99 @@ def changes(
             low, high = stats.difference_interval(float(value), known, one.images)
         found[name] = Change(difference=float(value), interval=Interval(low, high))
     return found
+
+
+NAMED = {  # name: the file below --source that it is read from
+    "coco-retrieval": "dataset_coco.json",
+    "flickr30k-retrieval": "dataset_flickr30k.json",
+    "flickr8k-retrieval": "captions.tsv",
+    "flickr8k-ratings": "ExpertAnnotations.txt",
+}
+FORMS = (
+    f"{', '.join(NAMED)} or NAME-zeroshot (with --source DIR), BENCHMARK-retrieval (the captions of a benchmark), "
+    "zeroshot:DIR (a folder for each class, or CLIP_benchmark's webdataset folder), retrieval:FILE (captions or items, "
+    "with --images), ratings:FILE (image, caption, rating, with --images)"
+)
+
+
+def open_set(
+    bench: str,
+    *,
+    source: Path | None = None,
+    data: Path | None = None,
+    split: str = "test",
+    templates: Path | None = None,
+) -> AnySet:
+    """The set that `bench` names, read and checked; `source` holds annotation files, `data` photos: one is both."""
+    found = _open(bench, source, data, split, templates)
+    if templates is not None and found.kind != "classification":
+        raise UserError(f"--templates is only for zero-shot classification; {bench} is {found.kind}")
+    return found
+
+
+def _open(bench: str, source: Path | None, data: Path | None, split: str, templates: Path | None) -> AnySet:
+    if bench in NAMED:
+        return _named(bench, source or data, data or source, split)
+    kind, colon, rest = bench.partition(":")
+    path = Path(rest)
+    if not colon:
+        name, _, kind = bench.rpartition("-")
+        if kind == "retrieval":
+            return _benchmark(name, source, data)
+        if kind == "ratings" or source is None:
+            hint = did_you_mean(bench, [*NAMED, *(f"{one}-retrieval" for one in registry.names())])
+            need = "" if kind == "ratings" else f" {bench} needs its folder: --source DIR."
+            raise UserError(f"--bench {bench}:{need}{hint} Expected: {FORMS}")
+        return _folder(source, split, templates, bench)
+    if path.is_dir():
+        return _folder(path, split, templates, f"{path.name}-{kind}")
+    if path.is_file():
+        return _file(path, kind, data, split)
+    raise UserError(f"--bench {bench}: no such file or folder. Expected: {FORMS}")
+
+
+def _folder(path: Path, split: str, templates: Path | None, name: str) -> AnySet:
+    kind = path / "dataset_type.txt"
+    if is_shards(path) and kind.is_file() and read_text(kind).strip().lower() == "retrieval":
+        return from_shards(path, split, name)
+    if is_class_folder(path) or is_class_folder(path / split):
+        return replace(read_classes(path, split, templates), name=name)
+    raise UserError(f"{path}: nothing in this folder that is read here. --bench is one of: {FORMS}")
+
+
+def _named(name: str, source: Path | None, data: Path | None, split: str) -> AnySet:
+    if source is None or data is None:
+        raise UserError(f"{name}: name the folder of {NAMED[name]} with --source (that of the photos with --images)")
+    if name in {"coco-retrieval", "flickr30k-retrieval"}:
+        return caption_set(name, split, open_source(data), from_karpathy(source / NAMED[name], split))
+    if name == "flickr8k-ratings":
+        return flickr8k_experts(source, name, open_source(data))
+    left_out: dict[str, str] = {}
+    return caption_set(name, split, open_source(data), from_flickr8k(source, split, left_out), left_out)
+
+
+def _file(path: Path, kind: str, data: Path | None, split: str) -> AnySet:
+    if data is None:
+        raise UserError(f"{path}: name the folder (or shards) of its photos with --images")
+    name = f"{path.stem}-{kind}"
+    if kind == "ratings":
+        return read_ratings(path, name, open_source(data))
+    if is_karpathy(path):
+        return caption_set(name, split, open_source(data), from_karpathy(path, split))
+    left_out: dict[str, str] = {}
+    return caption_set(name, None, open_source(data), from_file(path, left_out), left_out)
+
+
+def _benchmark(name: str, source: Path | None, data: Path | None) -> AnySet:
+    """The captions of a benchmark's items, to be retrieved."""
+    if name not in registry.names() and not name.startswith("py:"):
+        hint = did_you_mean(f"{name}-retrieval", [*NAMED, *(f"{one}-retrieval" for one in registry.names())])
+        raise UserError(f"--bench {name}-retrieval: no benchmark {name!r}.{hint} Expected: {FORMS}")
+    folder = source or data
+    if folder is None and name in registry.names() and registry.get(name).drawn:
+        folder = default_world()
+    items, benchmark = registry.load(name, folder, ())
+    place = data or folder
+    if place is None:
+        raise UserError(f"{name}: name the folder of its photos with --images")
+    return caption_set(f"{benchmark.name}-retrieval", None, open_source(place), from_items(items))
