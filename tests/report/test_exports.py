@@ -32,7 +32,6 @@ from equipoise.evaluation.scores import ItemScores
 from equipoise.report import exports
 from equipoise.report.exports import (
     Export,
-    File,
     eval_results,
     every_eval_ever,
     export,
@@ -100,8 +99,8 @@ def test_the_three_scores_of_winoground(make_record: Callable[..., RunRecord]) -
     items = sum(count or 0 for count in registry.get("winoground").splits.values())
     record = record.model_copy(update={"n": record.n.model_copy(update={"items": items})})
     run = Export(GOLDEN, record, "openai/clip", "us")
-    assert "facebook/winoground" in eval_results(run)[0].text
-    aggregate = json.loads(every_eval_ever(run)[0].text)
+    assert "facebook/winoground" in eval_results(run)[1]
+    aggregate = json.loads(every_eval_ever(run)[1])
     scores = {one["evaluation_result_id"]: one["score_details"]["score"] for one in aggregate["evaluation_results"]}
     assert len(scores) == len(aggregate["evaluation_results"])
     assert (scores["winoground/group"], scores["winoground/text"]) == (0.08, 0.3075)
@@ -109,9 +108,9 @@ def test_the_three_scores_of_winoground(make_record: Callable[..., RunRecord]) -
 
 def test_eval_results(folder: Path) -> None:
     record = read_result(folder)
-    (file,) = eval_results(exported(folder))
-    assert file.path == ".eval_results/mine.yaml"
-    found = yaml.safe_load(file.text)
+    path, text = eval_results(exported(folder))
+    assert path == ".eval_results/mine.yaml"
+    found = yaml.safe_load(text)
     values = {one["dataset"]["task_id"]: one["value"] for one in found}
     assert len(values) == len(found) == 3 * len(SHARES)  # headline and two splits
     for one in found:
@@ -134,8 +133,8 @@ AGGREGATE = {"schema_version", "evaluation_id", "evaluation_timestamp", "retriev
 
 def test_every_eval_ever_aggregate(folder: Path) -> None:
     record = read_result(folder)
-    (file,) = every_eval_ever(exported(folder))
-    found = json.loads(file.text)
+    path, text = every_eval_ever(exported(folder))
+    found = json.loads(text)
     assert set(found) == AGGREGATE and found["schema_version"] == "0.3.0"
     assert found["retrieved_timestamp"] == str(int(record.date.timestamp()))
     assert found["evaluation_id"] == f"mine/equipoise/world/{found['retrieved_timestamp']}"
@@ -146,7 +145,7 @@ def test_every_eval_ever_aggregate(folder: Path) -> None:
     assert (details["deployment_type"], details["model_availability"]) == ("self_deployed", "unknown")
     _all_strings(details, found["eval_library"]["additional_details"])
     uuid4 = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
-    assert re.fullmatch(rf"data/equipoise/equipoise/world/{uuid4}\.json", file.path)
+    assert re.fullmatch(rf"data/equipoise/equipoise/world/{uuid4}\.json", path)
     for one in found["evaluation_results"]:
         assert {"evaluation_name", "source_data", "metric_config", "score_details"} <= set(one)
         config, details = one["metric_config"], one["score_details"]
@@ -169,7 +168,7 @@ def _all_strings(*tables: dict[str, Any]) -> None:
 def test_lone_surrogates_can_be_written(tmp_path: Path) -> None:
     text = exports._json({"a": "\ud800"})
     assert json.loads(text) == {"a": "\ud800"}
-    write([File("x.json", text)], tmp_path)
+    write({"x.json": text}, tmp_path)
 
 
 # ---------------------------------------------------------------------------- names, files, the verb
@@ -198,14 +197,14 @@ def test_the_same_run_gives_the_same_bytes(folder: Path) -> None:
 
 
 def test_nothing_is_written_where_something_is_in_the_way(tmp_path: Path) -> None:
-    files = [File("a.json", "1"), File("b/c.json", "2")]
+    files = {"a.json": "1", "b/c.json": "2"}
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "c.json").write_text("another's")
     with pytest.raises(UserError, match="nothing is overwritten"):
         write(files, tmp_path)
     assert not (tmp_path / "a.json").exists()
     (tmp_path / "b" / "c.json").write_text("2")
-    assert [line.rpartition(" ")[2] for line in write(files, tmp_path)] == ["written", "there"]
+    assert len(write(files, tmp_path)) == 2 and (tmp_path / "a.json").read_text() == "1"
 
 
 def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +213,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UserError, match="could not be written"):
-        write([File("a.json", "1")], tmp_path)
+        write({"a.json": "1"}, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,15 +9,14 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from equipoise.core import stats
 from equipoise.core.errors import UserError, did_you_mean
-from equipoise.core.files import atomic_write, plain_target
-from equipoise.core.run_folder import refuse_file
+from equipoise.core.run_folder import refuse_foreign, write_own
 from equipoise.evaluation.comparing.differences import load_run
 from equipoise.evaluation.metrics import info
 from equipoise.evaluation.record import Numbers, RunRecord
@@ -36,14 +35,6 @@ class Export:
     dataset: str | None = None  # of the hub
 
 
-@dataclass(frozen=True)
-class File:
-    """What a format wants to have, below the folder that the user names."""
-
-    path: str
-    text: str
-
-
 def export(runs: Sequence[Path], to: str, out: Path, model: str | None, by: str, dataset: str | None) -> list[str]:
     """Write the files of all runs in one format, and say for each what was done."""
     if to not in FORMATS:
@@ -52,36 +43,30 @@ def export(runs: Sequence[Path], to: str, out: Path, model: str | None, by: str,
         raise UserError(f"--dataset is only for --to eval-results, not for {to}")
     if model is not None and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", model, re.ASCII):
         raise UserError(f"--model {model!r}: expected ORGANISATION/NAME of letters, digits, '.', '-' and '_'")
-    files: dict[str, File] = {}
+    files: dict[str, str] = {}
     for place, record in find_runs(runs):
         folder = place if place.is_dir() else place.parent
         load_run(folder)  # refuses numbers and scores that were edited
-        for file in FORMATS[to](Export(folder, record, model or model_id(record.model.spec), by, dataset)):
-            if files.setdefault(file.path, file) != file:
-                raise UserError(
-                    f"{folder}: another run here would be the same file, {file.path}; export them one by one"
-                )
-    return write(list(files.values()), out)
+        path, text = FORMATS[to](Export(folder, record, model or model_id(record.model.spec), by, dataset))
+        if files.setdefault(path, text) != text:
+            raise UserError(f"{folder}: another run here would be the same file, {path}; export them one by one")
+    return write(files, out)
 
 
-def write(files: Sequence[File], out: Path) -> list[str]:
-    """Write the files below `out`, or a single file as `out` itself.
+def write(files: Mapping[str, str], out: Path) -> list[str]:
+    """Write the texts by their paths below `out`, or a single one as `out` itself.
 
     Everything is looked at before anything is written: a file that holds something else is not ours to replace.
     """
     named = out.suffix in {".json", ".yaml", ".yml"} and not out.is_dir()
     if named and len(files) > 1:
         raise UserError(f"--out {out}: {len(files)} files are to be written; name a folder")
-    places = {(out if named else out / file.path): file for file in files}
-    there = {path for path in places if plain_target(path).exists()}
-    for path in there:
-        if plain_target(path).read_bytes() != places[path].text.encode():
-            refuse_file(path)
-    for path, file in places.items():
-        if path not in there:
-            with atomic_write(path) as handle:
-                handle.write(file.text)
-    return [f"{path} {'is already there' if path in there else 'written'}" for path in places]
+    places = {(out if named else out / path): text for path, text in files.items()}
+    for path, text in places.items():
+        refuse_foreign(path, "", text)
+    for path, text in places.items():
+        write_own(path, text)
+    return [f"{path} written" for path in places]
 
 
 def model_id(spec: str) -> str:
@@ -121,7 +106,7 @@ def _json(value: Any, indent: int | None = 2) -> str:
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def eval_results(run: Export) -> list[File]:
+def eval_results(run: Export) -> tuple[str, str]:
     """The hub's .eval_results/NAME.yaml, which lies in the model's repository: an entry per task and metric, percent.
 
     `dataset.id` is a dataset of the hub that is registered as a benchmark; only the user knows which one stands for
@@ -161,10 +146,10 @@ def eval_results(run: Export) -> list[File]:
             ]
     if not lines:
         raise UserError(f"{run.folder}: nothing that the format can hold was measured (no share of items)")
-    return [File(f".eval_results/{_safe(name)}.yaml", "\n".join(lines) + "\n")]
+    return f".eval_results/{_safe(name)}.yaml", "\n".join(lines) + "\n"
 
 
-def every_eval_ever(run: Export) -> list[File]:
+def every_eval_ever(run: Export) -> tuple[str, str]:
     """Every Eval Ever's aggregate, schema 0.3.0, in data/equipoise/DEVELOPER/MODEL/ under a UUID made from the hash of
     the run: the same run gives the same bytes."""
     record = run.record
@@ -198,7 +183,7 @@ def every_eval_ever(run: Export) -> list[File]:
         "evaluation_results": list(_results(record)),
     }
     path = f"data/equipoise/{run.model}/{uuid.UUID(bytes=identity[:16], version=4)}.json"
-    return [File(path, f"{_json(aggregate)}\n")]
+    return path, f"{_json(aggregate)}\n"
 
 
 def _strings(**values: Any) -> dict[str, str]:
@@ -247,4 +232,7 @@ def _results(record: RunRecord) -> Iterator[dict[str, Any]]:
             }
 
 
-FORMATS: dict[str, Callable[[Export], list[File]]] = {"eval-results": eval_results, "every-eval-ever": every_eval_ever}
+FORMATS: dict[str, Callable[[Export], tuple[str, str]]] = {
+    "eval-results": eval_results,
+    "every-eval-ever": every_eval_ever,
+}

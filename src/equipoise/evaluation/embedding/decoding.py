@@ -15,7 +15,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
@@ -68,11 +68,38 @@ def decoded(
     processes = many and isinstance(make, Preprocess) and ours and len(paths) >= PROCESSES_FROM
     readers = ThreadPoolExecutor(workers)
     decoders = _processes(workers) if processes and sys.platform == "linux" else ThreadPoolExecutor(workers)
+    ahead = AHEAD * workers
+
+    def batches() -> Iterator[Batch]:
+        left = iter(paths)
+        reading: deque[tuple[str, Future[tuple[Found, bytes]]]] = deque()
+        waiting: deque[tuple[ImageRef, Future[Any]]] = deque()
+
+        def read_on() -> None:
+            for path in islice(left, max(JOB, ahead) - len(reading)):
+                reading.append((path, readers.submit(_read, source, path)))
+
+        read_on()
+        while reading:
+            job = [(path, *future.result()) for path, future in islice(reading, JOB)]
+            for _ in job:
+                reading.popleft()
+            read_on()
+            data = {path: raw for path, _, raw in job}
+            for ref in choose([path for path, _, _ in job], [found for _, found, _ in job]):
+                if len(waiting) >= ahead:
+                    wait([waiting[-ahead][1]])
+                waiting.append((ref, decoders.submit(use_image, data[ref.path], ref, decode)))
+            while len(waiting) >= 2 * size:  # a batch is decoded while the model has the one before it
+                yield _taken(waiting, size)
+        while waiting:
+            yield _taken(waiting, size)
+
     parallel = os.environ.get(_TOKENIZERS)
     if isinstance(decoders, ProcessPoolExecutor):
         os.environ[_TOKENIZERS] = parallel or "true"  # else tokenizers warn of every fork
     try:
-        yield _batches(readers, decoders, source, paths, choose, decode, size, AHEAD * workers)
+        yield batches()
     except BrokenProcessPool:
         raise UserError(KILLED) from None
     finally:
@@ -80,41 +107,6 @@ def decoded(
             pool.shutdown(cancel_futures=True)
         if parallel is None:  # left set, it would make a later fork of the user's wait for threads that it has not
             os.environ.pop(_TOKENIZERS, None)
-
-
-def _batches(
-    readers: Executor,
-    decoders: Executor,
-    source: ImageSource,
-    paths: Sequence[str],
-    choose: Choose,
-    make: Callable[[Any], Any],
-    size: int,
-    ahead: int,
-) -> Iterator[Batch]:
-    left = iter(paths)
-    reading: deque[tuple[str, Future[tuple[Found, bytes]]]] = deque()
-    waiting: deque[tuple[ImageRef, Future[Any]]] = deque()
-
-    def read_on() -> None:
-        for path in islice(left, max(JOB, ahead) - len(reading)):
-            reading.append((path, readers.submit(_read, source, path)))
-
-    read_on()
-    while reading:
-        job = [(path, *future.result()) for path, future in islice(reading, JOB)]
-        for _ in job:
-            reading.popleft()
-        read_on()
-        data = {path: raw for path, _, raw in job}
-        for ref in choose([path for path, _, _ in job], [found for _, found, _ in job]):
-            if len(waiting) >= ahead:
-                wait([waiting[-ahead][1]])
-            waiting.append((ref, decoders.submit(use_image, data[ref.path], ref, make)))
-        while len(waiting) >= 2 * size:  # a batch is decoded while the model has the one before it
-            yield _taken(waiting, size)
-    while waiting:
-        yield _taken(waiting, size)
 
 
 def _taken(waiting: deque[tuple[ImageRef, Future[Any]]], size: int) -> Batch:

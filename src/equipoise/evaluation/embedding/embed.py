@@ -29,7 +29,7 @@ from equipoise.core.progress import several
 from equipoise.data.identity import of_model
 from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef, Item
-from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Ranks, ScoringOptions, Vector
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, ScoringOptions, Vector
 from equipoise.evaluation.embedding.decoding import Found, decoded
 from equipoise.models.base import kind_of
 
@@ -68,7 +68,6 @@ def embed(
     keeper: Keeper | None = None,
 ) -> Embedded:
     """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache."""
-    ranks = how.ranks
     seen, read = (
         of_model(model, how.batch_size, EMBEDDING_CODE, card) or "this run" for card in ("image_card", "card")
     )
@@ -77,8 +76,13 @@ def embed(
     with contextlib.nullcontext(keeper) if keeper else Keeper(cache) as kept:
         seconds = _work(images, texts, kept)
         kept.flush()
-    for part in (texts, images):
-        part.exchange(ranks)
+    for part, names in (
+        (texts, ("keys", "vectors", "encoded", "cut")),
+        (images, ("keys", "vectors", "encoded", "bad", "digests")),
+    ):
+        for found in how.ranks.exchange([getattr(part, name) for name in names]):
+            for name, more in zip(names, found, strict=True):
+                getattr(part, name).update(more)
     both = [*images.vectors.values(), *texts.vectors.values()]
     widths = {len(vector) for vector in both}
     if len(widths) > 1:
@@ -96,7 +100,7 @@ def embed(
             "images_encoded": len(images.encoded),
             "texts": len(set(texts.keys.values())),
             "texts_encoded": len(texts.encoded),
-            "texts_cut": texts.cut,
+            "texts_cut": len(texts.cut),
         },
         seconds=seconds,
     )
@@ -273,16 +277,6 @@ class Images:
         found = model.encode_images(pixels)
         return _checked(lambda: found, len(pixels), "encode_images")
 
-    def exchange(self, ranks: Ranks) -> None:
-        for keys, bad, digests, vectors, encoded in ranks.exchange(
-            (self.keys, self.bad, self.digests, self.vectors, self.encoded)
-        ):
-            self.keys |= keys
-            self.bad |= bad
-            self.digests |= digests
-            self.vectors |= vectors
-            self.encoded |= encoded
-
 
 class Texts:
     """The texts of some items; those that the model's tokenizer cannot tell apart are one.
@@ -300,7 +294,7 @@ class Texts:
         self.keys: dict[str, bytes] = {}
         self.vectors: dict[bytes, Vector] = {}
         self.encoded: set[bytes] = set()
-        self.cut = 0
+        self.cut: set[str] = set()  # longer than the model reads
         self.tokenizing = 0.0  # seconds
 
     def _new(self, strings: list[str], names: dict[str | bytes, bytes]) -> list[tuple[bytes, Any]]:
@@ -325,7 +319,7 @@ class Texts:
             return strings
         found = self.model.tokenize(strings)
         long = [row for row, ids in enumerate(found) if len(ids) > self.model.context_length]
-        self.cut += len(long)
+        self.cut.update(strings[row] for row in long)
         for row in long:
             found[row] = self.model.truncate(found[row])
         return cast(list[Any], found)
@@ -376,11 +370,3 @@ class Texts:
             return _checked(model.begin_texts(filled, pad_to=length), len(filled), "encode_texts")
         found = model.encode_texts(filled, pad_to=length)
         return _checked(lambda: found, len(filled), "encode_texts")
-
-    def exchange(self, ranks: Ranks) -> None:
-        parts = ranks.exchange((self.keys, self.vectors, self.encoded, self.cut))
-        self.cut = sum(cut for *_, cut in parts)
-        for keys, vectors, encoded, _ in parts:
-            self.keys |= keys
-            self.vectors |= vectors
-            self.encoded |= encoded
