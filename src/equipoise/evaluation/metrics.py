@@ -67,14 +67,6 @@ def _matched(item: Any) -> bool:
     return math.fsum(value / len(totals) for value in totals) > 0
 
 
-def _accuracy(answers: Sequence[Any]) -> float:
-    return float(sum(answer.right for answer in answers)) / len(answers)
-
-
-def _refusals(answers: Sequence[Any]) -> float:
-    return sum(answer.choice is None for answer in answers) / len(answers)
-
-
 def _differ(answers: Sequence[Any], turned: str, kept: str, value: str) -> float | None:
     """Whether `value` differs between answers that differ in `turned` alone; None where there are no such answers."""
     found: dict[str, dict[str, Any]] = {}
@@ -154,14 +146,16 @@ _ROWS = (
            "(arXiv 2510.07632); a tie is no win",
            lambda outcomes: outcomes.asked(outcomes.images.two_by_two, _matched), "images.two_by_two",
            lambda outcomes: 0.5 * outcomes.images.two_by_two, side="images"),
-    _of_answers("accuracy", "share of an item's answers that are right; the mean over items", _accuracy, "high"),
+    _of_answers("accuracy", "share of an item's answers that are right; the mean over items",
+                lambda answers: float(sum(answer.right for answer in answers)) / len(answers), "high"),
     _of_answers("order_flips", "share of items answered with another option when the options change places; of those "
                 "answered in two orders", order_flips),
     _of_answers("wording_flips", "share of items that are right in one wording and wrong in another of the same truth",
                 lambda answers: _differ(answers, "wording", "order", "right")),
     _of_answers("wording_changes", "share of items answered with another option in another wording, right or wrong; of "
                 "those answered in two", lambda answers: _differ(answers, "wording", "order", "choice")),
-    _of_answers("refusals", "share of an item's answers that name none of the options", _refusals),
+    _of_answers("refusals", "share of an item's answers that name none of the options",
+                lambda answers: sum(answer.choice is None for answer in answers) / len(answers)),
 )
 # fmt: on
 METRICS: dict[str, Metric] = {row.name: row for row in _ROWS}  # in the order of every table

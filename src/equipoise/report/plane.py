@@ -3,7 +3,7 @@ what a model kept (retrieval, zero-shot classification, ratings) against composi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -241,15 +241,12 @@ def retention(chapter: Chapter, kept: Kept) -> Markup | None:
         scatter(
             marks,
             (f"{printable(kept.title)}: {SET_METRICS[first].title}", METRICS[metric].title),
-            _floor(mark.y for mark in marks),
+            float(
+                20 * max(0, int(100 * min(mark.y for mark in marks) * 0.9 // 20))
+            ),  # differences are small: not from 0
         ),
         table(["model", *(SET_METRICS[name].title for name in shown)], rows),
     )
-
-
-def _floor(values: Iterable[float]) -> float:
-    """The multiple of 20 percent below all of them: differences are small next to the distance from zero."""
-    return float(20 * max(0, int(100 * min(values) * 0.9 // 20)))
 
 
 def _changes(before: Path, after: Path) -> dict[str, Change]:

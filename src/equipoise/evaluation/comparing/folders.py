@@ -254,8 +254,8 @@ def flips(first: Model, second: Model, most: int) -> Flips:
 
     Items by the change of their outcome, then by how far their margin moved; tags by gained minus lost.
     """
-    before, after = (_right(model) for model in (first, second))
-    moved = after - before
+    right = [[run.outcomes.original.astype(float) for run in model.runs] for model in (first, second)]
+    moved: np.ndarray = np.mean(right[1], axis=0) - np.mean(right[0], axis=0)
     margins = [_mean_margins(model) for model in (first, second)]
     far = np.nan_to_num(np.abs(margins[1] - margins[0]))
     largest = np.lexsort((-far, -np.abs(moved)))
@@ -282,11 +282,6 @@ def _known(margin: float) -> float | None:
 
 def _gained(moved: np.ndarray) -> float:
     return float(moved[moved > 0].sum())
-
-
-def _right(model: Model) -> np.ndarray:
-    found: np.ndarray = np.mean([run.outcomes.original.astype(float) for run in model.runs], axis=0)
-    return found
 
 
 def _mean_margins(model: Model) -> np.ndarray:
