@@ -54,7 +54,6 @@ CONTEST = {
     "hp-hn": (PAPER, {}),
     "ce-clip": (CE, {}),
     "ours": (OURS, {}),
-    "spread": (OURS, {"spread": True}),
 }
 SETS, SPEEDS = ("balanced", "both", "phrases", "order"), (1.0, 3.0)
 CHOSEN_ON = ("negclip", "vsr_symmetric", "vsr_inverse", "human", "seen", "unseen", "phrases")
@@ -73,15 +72,13 @@ MAIN = [
     job("control", "control"),
     job("hn-negclip", "hn_only", "negclip"),
     job("hp-hn-negclip", PAPER, "negclip"),
-    *(job(name, recipe, "balanced", **options) for name, (recipe, options) in CONTEST.items() if name != "spread"),
-    *(
-        job(f"{name}-swaps", recipe, "both", **options)
-        for name, (recipe, options) in CONTEST.items()
-        if name != "spread"
-    ),
+    *(job(name, recipe, "balanced", **options) for name, (recipe, options) in CONTEST.items()),
+    *(job(f"{name}-swaps", recipe, "both", **options) for name, (recipe, options) in CONTEST.items()),
 ]
 BEST = [job(f"{name}-best", recipe, **options) for name, (recipe, options) in CONTEST.items()]  # texts and rate: chosen
 ABLATIONS = [
+    job("svlc", "svlc_doveh_2023", lora=0, warmup_steps=50),
+    job("dac", "dac_doveh_2023", dense_captions=3, lora=0, warmup_steps=50),
     *(
         job(f"best-{name}", OURS, **options)
         for name, options in {
@@ -103,14 +100,14 @@ ABLATIONS = [
     job("hp-hn-keep", "py:recipes:paper_keep"),
     job("hp-hn-margin", "py:recipes:paper_margin", "both"),
     job("ce-clip-positives", "py:recipes:ce_clip_positives"),
-    job("svlc", "svlc_doveh_2023", lora=0, warmup_steps=50),
-    job("dac", "dac_doveh_2023", dense_captions=3, lora=0, warmup_steps=50),
 ]
+SCRATCH = ("base", "control", "hn-negclip", "hn", "hp-hn", "ce-clip", "ours", "hp-hn-swaps", "ours-swaps", "hp-hn-best")
+SCRATCH += ("ours-best",)
 
 
 def training_texts(data: Path) -> dict[str, list[Item]]:
     balanced, swaps, negclip, phrases = (
-        load_items(data / f"train-{name}.jsonl") for name in ("balanced", "swaps", "negclip", "phrases")
+        list(load_items(data / f"train-{name}.jsonl")) for name in ("balanced", "swaps", "negclip", "phrases")
     )
     both = [
         one.model_copy(update={"positives": one.positives + two.positives, "negatives": one.negatives + two.negatives})
@@ -170,7 +167,7 @@ def work(task: tuple[str, str, Job, int, dict[str, str]]) -> None:
     started, wise = time.monotonic(), None
     try:
         if job.name.endswith("-best") or job.name.startswith("best-"):
-            setting = chosen(out / "m", job.name.removesuffix("-best") if job.name.endswith("-best") else "spread")
+            setting = chosen(out / "m", job.name.removesuffix("-best") if job.name.endswith("-best") else "ours")
             wise = setting["wise"]
             job = replace(job, train=setting["train"], speed=setting["speed"])
         rows = flickr.pooled(str(out / f"pooled-{base}.npz"))
@@ -272,10 +269,10 @@ def main() -> None:
     known(options.out)
     gc.freeze()
     tasks = [("m", "search", job, 0, where) for job in SEARCH]
-    for seed in SEEDS:
-        tasks += [("m", "final", job, seed, where) for job in (*MAIN, *BEST)]
-    tasks += [("s", "final", job, seed, where) for seed in SEEDS for job in (*MAIN, *BEST)]
-    tasks += [("m", "final", job, seed, where) for seed in SEEDS for job in ABLATIONS]
+    tasks += [("m", "final", job, seed, where) for seed in SEEDS for job in (*MAIN, *BEST)]
+    tasks += [("m", "final", job, 0, where) for job in ABLATIONS]
+    tasks += [("s", "final", job, seed, where) for seed in SEEDS for job in (*MAIN, *BEST) if job.name in SCRATCH]
+    tasks += [("m", "final", job, seed, where) for seed in SEEDS[1:] for job in ABLATIONS]
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:  # the texts are loaded once for all
         for _ in range(2):
             for _ in pool.imap_unordered(work, tasks, chunksize=1):

@@ -2,9 +2,8 @@
 
     python runs/coco/table.py            from runs/coco/results, without a GPU, in about two minutes
 
-Differences are over photos and seeds, as `equipoise compare` has them, and corrected (Holm) for all that are computed.
-The seeds of a tower share one base. The tower from scratch was trained before, on fewer and smaller photos, on texts
-with swaps only, and judged on fewer kinds of items.
+Differences are over photos and bases, as `equipoise compare` has them, and corrected (Holm) for all that are computed.
+Each base is finetuned once, with its own seed.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 
 import numpy as np
+from numpy.typing import NDArray
 from scores import read_scores
 
 from equipoise.evaluation.comparing.differences import Run
@@ -31,7 +32,7 @@ from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores
 
 RESULTS = Path(__file__).parent / "results"
-TOWERS = {"m": "MiniLM", "s": "text tower from scratch (24,000 photos at 128 px)"}
+TOWERS = {"m": "MiniLM", "s": "text tower from scratch"}
 NAMES = {
     "base": "base",
     "control": "captions alone",
@@ -41,11 +42,23 @@ NAMES = {
     "hp-hn": "`balanced`, the paper's recipe",
     "ce-clip": "`balanced`, CE-CLIP",
     "ours": "`balanced`, `equipoise_2026`",
-    "ours-human": "... and human captions as positives",
     "hn-swaps": "`balanced` and swaps, negatives alone",
     "hp-hn-swaps": "`balanced` and swaps, the paper's recipe",
     "ce-clip-swaps": "`balanced` and swaps, CE-CLIP",
     "ours-swaps": "`balanced` and swaps, `equipoise_2026`",
+    "hn-best": "chosen on dev: negatives alone",
+    "hp-hn-best": "chosen on dev: the paper's recipe",
+    "ce-clip-best": "chosen on dev: CE-CLIP",
+    "ours-best": "chosen on dev: `equipoise_2026`",
+}
+MORE = {
+    "svlc": "`balanced`, SVLC",
+    "dac": "`balanced`, DAC",
+    "best-no-rank": "... without ranking",
+    "best-no-text": "... without the loss between texts",
+    "best-no-agreement": "... without equal scores",
+    "best-no-keep": "... without keeping the base's preferences",
+    "best-no-second-caption": "... without the positive as second caption",
 }
 KINDS = {
     "replace": "REPLACE",
@@ -57,6 +70,7 @@ KINDS = {
     "seen": "our items, seen words",
     "unseen": "our items, unseen words",
     "swap": "our items, swaps",
+    "phrases": "our items, phrases",
 }
 JOINED = {"replace": ("replace_relations", "replace_attributes")}  # one benchmark in two files
 METRICS = ("original", "augmented", "brittleness")
@@ -68,9 +82,12 @@ SUMMARY = [
 PAIRS = [
     ("hn-negclip", "control"), ("hp-hn-negclip", "control"), ("hn", "control"), ("hp-hn", "control"),
     ("ce-clip", "control"), ("ours", "control"), ("ours", "base"), ("hp-hn", "hn"), ("ours", "hp-hn"),
-    ("ours", "ce-clip"), ("ours-human", "ours"), ("hp-hn-swaps", "hp-hn"), ("ours-swaps", "ours"),
-    ("hp-hn-swaps", "control"), ("ours-swaps", "control"),
+    ("hn-swaps", "hn"), ("hp-hn-swaps", "hp-hn"), ("ours-swaps", "ours"),
+    ("hn-best", "control"), ("hp-hn-best", "control"), ("ce-clip-best", "control"), ("ours-best", "control"),
+    ("hp-hn-best", "base"), ("ours-best", "base"), ("hp-hn-best", "hn-best"), ("ours-best", "hp-hn-best"),
+    ("ours-best", "ce-clip-best"),
 ]  # fmt: skip
+TAUGHT_ON = {"balanced": "`balanced`", "both": "... and swaps", "phrases": "... and phrases", "order": "... and both"}
 
 
 @cache
@@ -100,16 +117,17 @@ def run(tower: str, model: str, kind: str) -> Run:
     return Run(Path(model), (), rows, outcomes_of(rows))
 
 
-def runs(tower: str, name: str, kind: str) -> list[Run]:
-    return [run(tower, f"{name}-{row['seed']}", kind) for row in models(tower)[name]]
+def seeds(tower: str, *names: str) -> list[int]:
+    """The bases that all of these models start from."""
+    return sorted(set.intersection(*({row["seed"] for row in models(tower)[name]} for name in names)))
 
 
-def mean(tower: str, name: str, kind: str, metric: str) -> float:
-    """In percent, over the items of all seeds."""
+def mean(tower: str, name: str, kind: str, metric: str, only: Sequence[int] = (0, 1, 2)) -> float:
+    """In percent, over the items of all bases."""
     held = scores(tower)
     parts = JOINED.get(kind, (kind,))
     found = []
-    for row in models(tower)[name]:
+    for row in (row for row in models(tower)[name] if row["seed"] in only):
         c, p = np.concatenate([held[f"{name}-{row['seed']}/{part}"] for part in parts], axis=1)
         outcome = {
             "original": c > 0,
@@ -125,7 +143,8 @@ def compared() -> dict[tuple[str, tuple[str, str], str, str], Change]:
     for tower, (after, before), kind in product(TOWERS, PAIRS, KINDS):
         if not {after, before} <= models(tower).keys() or kind not in kinds_of(tower):
             continue
-        whole = compare_models(runs(tower, before, kind), runs(tower, after, kind))
+        own = seeds(tower, after, before)
+        whole = compare_models(*([run(tower, f"{name}-{seed}", kind) for seed in own] for name in (before, after)))
         for metric in METRICS:
             change = whole[metric]
             assert change is not None
@@ -148,17 +167,72 @@ def kinds_of(tower: str) -> list[str]:
     return [kind for kind in KINDS if all(f"{part}/photo" in scores(tower) for part in JOINED.get(kind, (kind,)))]
 
 
-def summary(tower: str) -> None:
+def summary(tower: str, names: Iterable[str], only: Sequence[int] = (0, 1, 2)) -> None:
     """One number of each kind, recall and the correlation with people's ratings."""
     heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
-    print("| finetuned with | " + " | ".join(heads) + " | recalls | CxC | seeds |")
+    print(f"| {TOWERS[tower]}, finetuned with | " + " | ".join(heads) + " | recalls | CxC | bases |")
     print("| --- |" + " ---: |" * (len(SUMMARY) + 3))
-    for name in (name for name in NAMES if name in models(tower)):
-        cells = [f"{mean(tower, name, kind, metric):.1f}" for kind, metric in SUMMARY]
-        rows = [row["found"] for row in models(tower)[name]]
+    for name in (name for name in names if name in models(tower)):
+        cells = [f"{mean(tower, name, kind, metric, only):.1f}" for kind, metric in SUMMARY]
+        rows = [row["found"] for row in models(tower)[name] if row["seed"] in only]
         cells += [f"{np.mean([recall(row) for row in rows]):.1f}", f"{np.mean([row['experts'] for row in rows]):.1f}"]
-        print(f"| {NAMES[name]} | " + " | ".join(cells) + f" | {len(rows)} |")
+        print(f"| {(NAMES | MORE)[name]} | " + " | ".join(cells) + f" | {len(rows)} |")
     print()
+
+
+def retrieval(tower: str) -> None:
+    """The mean of six recalls against captions alone, resampling photos and bases."""
+    print(f"| {TOWERS[tower]}, minus captions alone | mean of six recalls |\n| --- | ---: |")
+    held, rng = scores(tower), np.random.default_rng(0)
+    photo = held["captions/photo"].astype(int)
+
+    def hits(name: str, seed: int) -> NDArray[np.float64]:
+        """By photo: the sum over its captions and over itself, in parts of the mean of six."""
+        found = np.zeros(photo.max() + 1)
+        for rank in (held[f"{name}-{seed}/{way}"] for way in ("t2i", "i2t")):
+            right = sum((rank < top).astype(float) for top in (1, 5, 10)) * 100 / 6
+            found += (
+                np.bincount(photo, right, len(found)) / len(photo) if len(rank) == len(photo) else right / len(rank)
+            )
+        return found
+
+    for name in (name for name in NAMES if name in models(tower) and name not in ("base", "control")):
+        own = seeds(tower, name, "control")
+        change = np.stack([hits(name, seed) - hits("control", seed) for seed in own])
+        drawn = []
+        for _ in range(2000):
+            bases = rng.integers(len(own), size=max(1, len(own) - 1))  # one less: few bases spread too little
+            photos = rng.integers(change.shape[1], size=change.shape[1])
+            drawn.append(change[bases].mean(0)[photos].sum())
+        low, high = np.quantile(drawn, (0.025, 0.975))
+        print(f"| {NAMES[name]} | {change.mean(0).sum():+.1f} [{low:+.1f}, {high:+.1f}] |")
+    print()
+
+
+def search(tower: str) -> None:
+    """What was tried on dev: every recipe with the same settings."""
+    rows = {row["name"]: row for own in models(tower, "search").values() for row in own}
+    heads = (
+        "| dev | training texts | rate 5e-5 | ... averaged with the base | rate 1.5e-4 | ... averaged with the base |"
+    )
+    print(heads + "\n| --- | --- | ---: | ---: | ---: | ---: |")
+    shown = {"control": "captions alone", "hn": "negatives alone", "hp-hn": "the paper's recipe", "ce-clip": "CE-CLIP"}
+    for name, title in (shown | {"ours": "`equipoise_2026`"}).items():
+        for texts, said in TAUGHT_ON.items() if name != "control" else [("", "")]:
+            stem = f"{name}.{texts}".rstrip(".")
+            cells = [_on_dev(rows.get(f"{stem}.{end}")) for end in ("1", "1.wise", "3", "3.wise")]
+            print(f"| {title} | {said} | " + " | ".join(cells) + " |")
+    print()
+
+
+def _on_dev(row: dict[str, Any] | None) -> str:
+    """Mean Augmented accuracy / its change on the kind that loses most / recalls."""
+    if row is None:
+        return ""
+    control = models("m", "search")["control.1"][0]["found"]
+    kinds = [key for key in control if key.endswith("/augmented") and key != "swap/augmented"]  # as in run.chosen
+    least = min(row["found"][kind] - control[kind] for kind in kinds)
+    return f"{np.mean([row['found'][kind] for kind in kinds]):.1f} / {least:+.1f} / {recall(row['found']):.1f}"
 
 
 def recall(row: dict[str, float]) -> float:
@@ -181,7 +255,7 @@ def table(tower: str, title: str) -> None:
 
 def relations(tower: str) -> None:
     """Augmented accuracy of VSR by relation: which statements a model gains or loses."""
-    names = ("control", "hn-negclip", "hn", "hp-hn", "ours", "hp-hn-swaps", "ours-swaps")
+    names = ("control", "hn-negclip", "hp-hn", "ours", "hp-hn-swaps", "ours-swaps", "hp-hn-best", "ours-best")
     print("| VSR, Augmented accuracy | n | " + " | ".join(NAMES[name] for name in names) + " |")
     print("| --- |" + " ---: |" * (len(names) + 1))
     groups = {"vsr_symmetric": ("touching",), "vsr_inverse": ("under", "beneath", "below")}
@@ -202,7 +276,12 @@ def count(tower: str, kind: str) -> int:
 
 def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
-    summary("m")
+    for tower in TOWERS:
+        summary(tower, NAMES)
+    summary("m", ["ours-best", *MORE], only=[0])
+    for tower in TOWERS:
+        retrieval(tower)
+    search("m")
     relations("m")
     for tower, title in TOWERS.items():
         table(tower, title)

@@ -16,12 +16,10 @@ from equipoise.train.losses.masked import Sum, Term
 @dataclass(frozen=True)
 class Slot:
     """A place for one text per sample, and which edits may fill it. `kinds` are (operation, target)
-    pairs, None for any; a text without an edit fits only a slot that takes anything. With `spread` the operation is
-    drawn first, then one of its texts: three synonyms and one passive come half of the time each."""
+    pairs, None for any; a text without an edit fits only a slot that takes anything."""
 
     name: str = "any"
     kinds: tuple[tuple[Operation | None, Target | None], ...] = ((None, None),)
-    spread: bool = False
 
     def accepts(self, edit: Edit | None) -> bool:
         op, target = (None, None) if edit is None else (edit.op, edit.target)

@@ -232,18 +232,6 @@ def test_slots_take_only_their_kind():
         assert Draw(_drawable(), needs, 0)(epoch, 2).texts["negative"] == ["negative 2-0", None]
 
 
-def test_a_spread_slot_draws_the_operation_first():
-    words = texts("a", "b", "c", edit=Edit(op="replace", target="object"))
-    item = Item(id="1", caption="x", positives=(*words, *texts("d", edit=Edit(op="passive", target="relation"))))
-
-    def share(slot: Slot) -> float:
-        draw = Draw([item], Needs(positive=slot), 0)
-        return sum(draw(epoch, 0).texts["positive"] == "d" for epoch in range(400)) / 400
-
-    assert 0.18 < share(Slot()) < 0.32
-    assert 0.43 < share(Slot(spread=True)) < 0.57
-
-
 def test_hard_images_bring_their_caption_and_negatives():
     draw = Draw(_drawable(), Needs(negatives=(Slot(),), hard_images=True), 0)
     for epoch in range(10):

@@ -77,11 +77,8 @@ class Draw:
         rng = self._random(epoch, index, purpose)
         found: list[str | None] = []
         for slot in slots:
-            fitting = [text for text in texts if slot.accepts(text.edit) and text.text not in found]
-            if slot.spread:
-                op = _pick(list(dict.fromkeys(text.edit and text.edit.op for text in fitting)), rng)
-                fitting = [text for text in fitting if (text.edit and text.edit.op) == op]
-            found.append(_pick([text.text for text in fitting], rng))
+            fitting = [text.text for text in texts if slot.accepts(text.edit) and text.text not in found]
+            found.append(_pick(fitting, rng))
         return found
 
     def _dense(self, epoch: int, index: int) -> dict[str, list[str | None]]:

@@ -8,7 +8,7 @@ from equipoise.train.losses.keep import keep
 from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.text_contrast import text_contrast
 from equipoise.train.losses.two_captions import two_captions
-from equipoise.train.recipe import Needs, Recipe, Slot
+from equipoise.train.recipe import Needs, Recipe
 from equipoise.train.recipes.ce_clip import SLOTS
 from equipoise.train.recipes.shared import ANY, REPLACE, SWAP, Weight
 
@@ -24,7 +24,6 @@ def equipoise_2026(
     keep_weight: Weight = 1.0,
     by_operation: bool = True,
     by_type: bool = False,
-    spread: bool = False,
 ) -> Recipe:
     """Every right caption above every wrong one; a reworded caption is a caption.
 
@@ -38,7 +37,6 @@ def equipoise_2026(
     did not help. It gains most on substitutions that occur in training, less on unseen ones; on
     the drawn world, with the usual negatives, it is worse on unseen synonyms than captions alone.
     `by_type` takes CE-CLIP's four negatives a step instead: one by swap and one of each type of replaced word.
-    `spread` draws the operation of a positive first, so that passives and converses come as often as synonyms.
     """
     own = (REPLACE, SWAP) if by_operation else (ANY,)
     return Recipe(
@@ -51,7 +49,7 @@ def equipoise_2026(
             "keep": (keep_weight, keep),
         },
         needs=Needs(
-            positive=Slot(spread=spread),
+            positive=ANY,
             negatives=tuple(SLOTS.values()) if by_type else own,
             teacher=1.0 if keep_weight > 0 else None,
         ),
