@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from equipoise.benchmarks import reading
 from equipoise.benchmarks.aro import Attribution
 from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.reading import Case, choose, read
 from equipoise.core.errors import UserError
 from equipoise.data.items import Edit, Item, texts
 
@@ -29,18 +29,6 @@ class _Record(Attribution):
     obj1_name: str | None = None
     obj2_name: str | None = None
     image_id: int | str | None = None
-
-
-@dataclass(frozen=True)
-class Misfit:
-    """A record that could not be taken apart, and why."""
-
-    index: int
-    caption: str
-    why: str
-
-    def __str__(self) -> str:
-        return f"record {self.index} ({self.caption!r}): {self.why}"
 
 
 @dataclass(frozen=True)
@@ -105,33 +93,41 @@ def _divide(caption: str, middle: tuple[int, int], attributes: tuple[str, str]) 
     return Conjuncts((attributes[0], objects[0]), (attributes[1], objects[1])) if all(objects) else None
 
 
-def read(source: Path, splits: Sequence[str] = ()) -> tuple[list[Item], list[Misfit]]:
-    """The items of ARO's file below `source`, and the records that do not fit the pattern."""
-    misfits: list[Misfit] = []
+def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:
+    """The items of ARO's file below `source`; records that do not fit are logged as a warning, never guessed."""
+    misfits: list[str] = []
     numbers = itertools.count()
 
-    def build(_split: str, _key: str, record: _Record) -> Iterator[reading.Case]:
+    def build(_split: str, _key: str, record: _Record) -> Iterator[Case]:
         index, parts = next(numbers), take_apart(record)
         if isinstance(parts, str):
-            misfits.append(Misfit(index, record.true_caption, parts))
+            misfits.append(f"record {index} ({record.true_caption!r}): {parts}")
         else:
             yield _case(index, record, parts)
 
-    files = reading.choose("swap", source, {"swap": "visual_genome_attribution.json"}, splits)
+    files = choose("swap", source, {"swap": "visual_genome_attribution.json"}, splits)
     try:
-        return reading.read("swap", files, _Record, build), misfits
+        items = read("swap", files, _Record, build)
     except UserError as error:
         raise UserError(f"{error}\n{_summary(misfits)}" if misfits else str(error)) from None
+    if misfits:
+        log.warning("swap: %s", _summary(misfits))
+    return items
 
 
-def _case(index: int, record: _Record, parts: Conjuncts) -> reading.Case:
+def _summary(misfits: list[str]) -> str:
+    more = [f"... and {len(misfits) - _SHOWN} more"] if len(misfits) > _SHOWN else []
+    return "\n  ".join([f"{len(misfits)} records do not fit and are left out:", *misfits[:_SHOWN], *more])
+
+
+def _case(index: int, record: _Record, parts: Conjuncts) -> Case:
     (attribute1, _), (attribute2, _) = parts.first, parts.second
     moved = Edit(op="swap", target="order", source=" ".join(parts.first), to=" ".join(parts.second), by="rule")
     exchanged = Edit(op="swap", target="attribute", source=attribute1, to=attribute2, by="rule")
     tags = {"pair": f"{attribute1}_{attribute2}"}
     if record.image_id is not None:
         tags["image_id"] = str(record.image_id)
-    return reading.Case(
+    return Case(
         f"{index + 1:05}",
         image=record.image(),
         caption=record.true_caption,
@@ -139,21 +135,6 @@ def _case(index: int, record: _Record, parts: Conjuncts) -> reading.Case:
         negatives=texts(record.false_caption, edit=exchanged),
         tags=tags,
     )
-
-
-def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:
-    """The items of SWAP; records that do not fit are logged as a warning, never guessed."""
-    items, misfits = read(source, splits)
-    if misfits:
-        log.warning("swap: %s", _summary(misfits))
-    return items
-
-
-def _summary(misfits: list[Misfit]) -> str:
-    lines = [f"{len(misfits)} records do not fit and are left out:", *map(str, misfits[:_SHOWN])]
-    if len(misfits) > _SHOWN:
-        lines.append(f"... and {len(misfits) - _SHOWN} more (equipoise.benchmarks.swap.read lists all)")
-    return "\n  ".join(lines)
 
 
 BENCHMARK = described("swap", load)

@@ -294,21 +294,8 @@ def _write_parquet(path: Path, items: Iterable[Item]) -> int:
 
     items = items if isinstance(items, Sequence) else list(items)  # the columns must be known before the first row
     schema = _schema(items)
-    count = 0
     with atomic_write(path, "wb") as handle, pyarrow.parquet.ParquetWriter(handle, schema) as writer:
-        for chunk in _chunks(items, _CHUNK):
-            rows = [{**item.to_json(), "tags": list(item.tags.items())} for item in chunk]
+        for start in range(0, len(items), _CHUNK):
+            rows = [{**item.to_json(), "tags": list(item.tags.items())} for item in items[start : start + _CHUNK]]
             writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
-            count += len(rows)
-    return count
-
-
-def _chunks(items: Iterable[Item], size: int) -> Iterator[Sequence[Item]]:
-    chunk: list[Item] = []
-    for item in items:
-        chunk.append(item)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+    return len(items)

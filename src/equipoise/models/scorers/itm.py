@@ -146,7 +146,7 @@ def _read_scale(folder: Path, network: Any) -> None:
 def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> MatchingModel:
     """A file is X-VLM's: every other family is a folder."""
     matches = {"itm": xvlm.itm, "itc": xvlm.itc, "sum": xvlm.match_plus_cosine}
-    heads = {name: Head("XVLM", xvlm.look, match) for name, match in matches.items()}
+    heads = {name: Head("XVLM", xvlm.XVLM.look, match) for name, match in matches.items()}
     family = Family("xvlm", heads, contrast=Contrast(xvlm.embed_image, xvlm.embed_text))
     tokenizer = load_tokenizer(path.parent)
     network, pixels, notes = xvlm.read_xvlm(path)

@@ -101,10 +101,6 @@ class XVLM(nn.Module):
         write_json(folder / "config.json", CONFIG)
 
 
-def look(network: XVLM, pixels: torch.Tensor) -> torch.Tensor:
-    return network.look(pixels)
-
-
 def itm(network: XVLM, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     logits = network.match(seen, *network.read(ids, mask))
     return logits[:, 1] - logits[:, 0]

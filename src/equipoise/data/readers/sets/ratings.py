@@ -1,7 +1,7 @@
 """Captions that people rated: any table of image, caption and rating(s), and Flickr8k's expert annotations.
 
-    .csv, .tsv     columns image, caption, and one or more whose name begins with `rating`; optionally id
-    .jsonl         {"image": "1.jpg", "caption": "...", "rating": 3.5} or "ratings": [3, 4, 3]
+    a table        columns image, caption, and one or more whose name begins with `rating`; optionally id
+    JSON, JSONL    {"image": "1.jpg", "caption": "...", "rating": 3.5} or "ratings": [3, 4, 3]
     Flickr8k       ExpertAnnotations.txt: photo, id of a caption, three ratings from 1 to 4
 
 Several ratings of a pair are averaged. (CLIPScore takes each of the three expert ratings for itself, leaves out the 158
@@ -15,63 +15,37 @@ import math
 from collections import Counter
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_text
 from equipoise.data.images import ImageSource
 from equipoise.data.items import ImageRef
-from equipoise.data.readers.records import checked, explain, jsonl_lines, kind_of, table
+from equipoise.data.readers.records import EMPTY, explain, rows, short
 from equipoise.data.readers.sets.captions import flickr8k_captions
 from equipoise.data.readers.sets.kinds import Rated, RatingSet
 
 EXPERTS = "ExpertAnnotations.txt"
 
 
-class _Line(BaseModel):
-    """One line of a JSONL file."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-    id: str | None = None
-    image: str
-    caption: str = Field(min_length=1)
-    rating: float | None = None
-    ratings: list[float] = Field(default_factory=list)
-
-
 def read_ratings(path: Path, name: str, source: ImageSource) -> RatingSet:
-    """The rated pairs of a table or a JSONL file."""
+    """The rated pairs of a table or of JSON: image, caption and what begins with `rating`, one number or a list."""
     problems = Problems(str(path))
-    found = _from_jsonl(path, problems) if kind_of(path) == ".jsonl" else _from_table(path, problems)
-    return _set(name, source, _pairs(found, problems), path, problems)
-
-
-def _from_jsonl(path: Path, problems: Problems) -> list[Given]:
-    given = []
-    for where, raw in jsonl_lines(path, problems):
-        for _, line in checked([(where, raw)], _Line, problems):
-            ratings = [*([] if line.rating is None else [line.rating]), *line.ratings]
-            given.append((where, line.id, line.image, line.caption, ratings))
-    return given
-
-
-def _from_table(path: Path, problems: Problems) -> list[Given]:
-    header, rows = table(path, several=("rating",))
-    columns = [place for place, name in enumerate(header) if name.startswith("rating")]
-    if not {"image", "caption"} <= set(header) or not columns:
-        raise UserError(f"{path}, line 1: expected the columns image, caption, rating, found {', '.join(header)}")
-    given = []
-    for line, cells in rows:
-        ratings = []
-        for place in columns:
-            if cells[place].strip():
-                try:
-                    ratings.append(float(cells[place]))
-                except ValueError:
-                    problems.add(f"line {line}", f"{header[place]}: expected a number, found {cells[place][:40]!r}")
-        one = dict(zip(header, cells, strict=True))
-        given.append((f"line {line}", one.get("id") or None, one["image"], one["caption"], ratings))
-    return given
+    given: list[Given] = []
+    for where, value, problem in rows(path):
+        if problem == EMPTY:
+            continue
+        if problem or not isinstance(value, dict) or not {"image", "caption"} <= value.keys():
+            problems.add(where, problem or f"expected image, caption and rating, found {short(value)}")
+            continue
+        listed = [found for key, found in value.items() if key.startswith("rating") and found not in (None, "")]
+        try:
+            ratings = [float(one) for found in listed for one in (found if isinstance(found, list) else [found])]
+        except (TypeError, ValueError):
+            problems.add(where, f"expected ratings that are numbers, found {short(listed)}")
+        else:
+            given.append((where, str(value.get("id") or "") or None, value["image"], value["caption"], ratings))
+    return _set(name, source, _pairs(given, problems), path, problems)
 
 
 Given = tuple[str, str | None, str, str, list[float]]  # where, id, photo, caption, ratings
@@ -83,7 +57,7 @@ def _pairs(given: list[Given], problems: Problems) -> list[Rated]:
         if not ratings or not all(map(math.isfinite, ratings)):
             problems.add(where, f"expected one finite rating or more, found {ratings}")
             continue
-        if not text.strip():
+        if not isinstance(text, str) or not text.strip():
             problems.add(where, "caption: expected some text")
             continue
         try:
