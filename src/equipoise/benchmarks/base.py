@@ -2,7 +2,7 @@
 
 How the addresses were verified, without a network: sizes and hashes of annotation files are those of copies that were
 compared with the repositories (length and end of each file at the commit named). Where nothing could be compared, size
-and hash are None; the server is asked for the size, and the loader counts the records. `photos.py` has the photo sets.
+and hash are None; the server is asked for the size, and the loader counts the records. data/photos/ has the photo sets.
 """
 
 from __future__ import annotations

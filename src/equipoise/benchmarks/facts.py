@@ -13,7 +13,6 @@ from typing import Any
 
 from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark, Download, in_words
 from equipoise.benchmarks.ceilings import Ceilings
-from equipoise.benchmarks.photos import photos
 from equipoise.data.items import Item
 
 TIES_HERE = "never a win, never brittle, always counted"
@@ -36,14 +35,18 @@ def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], 
         for group in facts.pop("files")
         for path, *known in group["rows"]
     ]
-    sets = [part for photo_set, folder in facts.pop("photos").items() for part in photos(photo_set, folder)]
+    sets = [
+        Download(url, f"images/{folder and folder + '/'}{url.rpartition('/')[2]}", *known, unpack=True)
+        for photo_set, folder in facts.pop("photos").items()  # unpacked in a folder where its paths are written so
+        for url, *known in stored("photos/sets")[photo_set]
+    ]
     facts |= {
         "splits": {split: None if count == "unknown" else count for split, count in facts["splits"].items()},
         "chance": {metric: float(Fraction(value)) for metric, value in facts["chance"].items()},
         "averages": {rule: Average(**one | {"path": tuple(one["path"])}) for rule, one in facts["averages"].items()},
         "metrics": tuple(facts["metrics"]),
     }
-    known = {key: value for key, value in facts.items() if key not in ("place", "like", "item")}
+    known = {key: value for key, value in facts.items() if key not in ("place", "like", "item", "tables")}
     return Benchmark(name=name, load=load, downloads=(*files, *sets), **known)
 
 

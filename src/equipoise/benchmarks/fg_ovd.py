@@ -13,16 +13,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.facts import described, stored
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
-_FILES = {
-    "easy": "e_attributes_llava.jsonl",
-    "medium": "m_attributes_llava.jsonl",
-    "hard": "h_attributes_llava.jsonl",
-    "trivial": "shuffle_negatives_llava.jsonl",
-}
 _SMALL = 32  # pixels: a region of fewer says little to a tower that sees 224
 
 
@@ -49,7 +43,8 @@ def _items(split: str, key: str, row: _Region) -> Iterator[Case]:
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
-    return read("fg-ovd", choose("fg-ovd", source, _FILES, splits), _Region, _items)
+    files = stored("fg-ovd")["tables"]["files"]
+    return read("fg-ovd", choose("fg-ovd", source, files, splits), _Region, _items)
 
 
 BENCHMARK = described("fg-ovd", load)

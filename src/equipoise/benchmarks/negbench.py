@@ -19,16 +19,12 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.facts import described, stored
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read, records
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
-CHOICES = {
-    "coco": "COCO_val_mcq_llama3.1_rephrased.csv",
-    "voc2007": "VOC2007_mcq_llama3.1_rephrased.csv",
-    "synthetic": "synthetic_mcq_llama3.1_rephrased.csv",
-}
+CHOICES = stored("negbench")["tables"]["files"]
 _PLAIN, _NEGATED = "COCO_val_retrieval.csv", "COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true.csv"
 OTHERS = 9  # captions of other photos next to a photo's own
 # No caption of an object needs these signs, speaks of captions, or closes a quotation and goes on.

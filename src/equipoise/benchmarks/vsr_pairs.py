@@ -24,41 +24,11 @@ from pathlib import Path
 from pydantic import model_validator
 
 from equipoise.benchmarks import vsr
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.facts import described, stored
 from equipoise.benchmarks.reading import Case, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
-INVERSE = {  # A relation B -> B converse A; none of them holds both ways
-    "above": "is below",
-    "below": "is above",
-    "beneath": "is above",
-    "under": "is above",
-    "on top of": "is below",
-    "in": "contains",
-    "inside": "contains",
-    "within": "contains",
-    "contains": "is inside",
-    "part of": "has as a part",
-    "has as a part": "is part of",
-    "surrounding": "is surrounded by",
-}
-SYMMETRIC = {  # holds both ways -> a contrary: the two are never both true
-    "touching": "is far away from",
-    "next to": "is far away from",
-    "beside": "is far away from",
-    "near": "is far away from",
-    "close to": "is far away from",
-    "adjacent to": "is far away from",
-    "alongside": "is far away from",
-    "far from": "is next to",
-    "far away from": "is next to",
-    "away from": "is touching",
-    "attached to": "is detached from",
-    "connected to": "is detached from",
-    "detached from": "is attached to",
-    "parallel to": "is perpendicular to",
-    "perpendicular to": "is parallel to",
-}
+INVERSE, SYMMETRIC = (stored("vsr-pairs")["tables"][law] for law in ("inverse", "symmetric"))
 
 
 class _Statement(vsr.Statement):

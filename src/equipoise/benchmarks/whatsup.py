@@ -14,18 +14,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.facts import described, stored
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
-_FILES = {
-    "controlled_a": "controlled_images_dataset.json",
-    "controlled_b": "controlled_clevr_dataset.json",
-    "coco_one": "coco_qa_one_obj.json",
-    "coco_two": "coco_qa_two_obj.json",
-    "vg_one": "vg_qa_one_obj.json",
-    "vg_two": "vg_qa_two_obj.json",
-}
 _TWO = {"left of": "left", "right of": "right", "front of": "front", "behind": "behind", "above": "above"}
 _LAST = {"coco_two": "below", "vg_two": "top"}  # what the authors' code calls a caption with none of these
 _EDIT = Edit(op="replace", target="relation")
@@ -73,7 +65,7 @@ def _found(split: str, key: str, row: _Found) -> Iterator[Case]:
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
-    files = choose("whatsup", source, _FILES, splits)
+    files = choose("whatsup", source, stored("whatsup")["tables"]["files"], splits)
     staged: Mapping[str, Path] = {split: path for split, path in files.items() if split.startswith("controlled")}
     found: Mapping[str, Path] = {split: path for split, path in files.items() if split not in staged}
     items = read("whatsup", staged, _Staged, _staged) if staged else []

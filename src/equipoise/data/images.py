@@ -196,40 +196,23 @@ class FolderImages:
         return read_image_bytes(self.root, path)
 
 
-class _Files:
-    """Open files, opened where they are first read: workers do not share positions (pread has none)."""
-
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self.paths = list(paths)
-        self._handles: dict[int, int] = {}
-
-    def read_at(self, number: int, offset: int, size: int) -> bytes:
-        if number not in self._handles:
-            self._handles[number] = os.open(self.paths[number], os.O_RDONLY)
-        return os.pread(self._handles[number], size, offset)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"paths": self.paths, "_handles": {}}
-
-    def __del__(self) -> None:
-        for handle in self._handles.values():
-            os.close(handle)
-
-
 class TarImages:
     """Members of tar shards by name; only headers are read before the first image is asked for."""
 
     def __init__(self, shards: Sequence[str | Path]) -> None:
-        self._files = _Files([Path(shard) for shard in shards])
+        self.paths = [Path(shard) for shard in shards]
+        self._handles: dict[
+            int, int
+        ] = {}  # opened where they are first read: workers share no position (pread has none)
         self.members: dict[str, tuple[int, int, int]] = {}  # name -> shard, offset, size
-        for number, shard in enumerate(self._files.paths):
+        for number, shard in enumerate(self.paths):
             try:
                 with tarfile.open(shard, "r:", tarinfo=tars.Member) as archive:
                     for member in tars.members(archive):
                         if not member.isfile():
                             continue
                         if member.name in self.members:
-                            first = self._files.paths[self.members[member.name][0]]
+                            first = self.paths[self.members[member.name][0]]
                             raise UserError(f"{shard}: {member.name} is also in {first}; names must be unique")
                         self.members[member.name] = (number, member.offset_data, member.size)
             except (tarfile.TarError, ValueError) as error:
@@ -239,12 +222,8 @@ class TarImages:
             except OSError as error:
                 raise UserError(f"{shard}: cannot be read ({error.strerror})") from None
 
-    @property
-    def paths(self) -> list[Path]:
-        return self._files.paths
-
     def __str__(self) -> str:
-        return _named(self._files.paths, "tar shards")
+        return _named(self.paths, "tar shards")
 
     def __contains__(self, path: str) -> bool:
         return path in self.members
@@ -255,11 +234,20 @@ class TarImages:
 
     def read(self, path: str) -> bytes:
         if path not in self.members:
-            raise ImageProblem(f"{path}: in none of the {len(self._files.paths)} shards")
+            raise ImageProblem(f"{path}: in none of the {len(self.paths)} shards")
         shard, offset, size = self.members[path]
         if size > MAX_BYTES:
             raise ImageProblem(f"{path}: {size:,} bytes; images over {MAX_BYTES:,} bytes are refused")
-        return self._files.read_at(shard, offset, size)
+        if shard not in self._handles:
+            self._handles[shard] = os.open(self.paths[shard], os.O_RDONLY)
+        return os.pread(self._handles[shard], size, offset)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_handles": {}}
+
+    def __del__(self) -> None:
+        for handle in getattr(self, "_handles", {}).values():
+            os.close(handle)
 
 
 class ParquetImages:
