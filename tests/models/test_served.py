@@ -271,7 +271,7 @@ def test_the_budget_holds_over_runs(serve: Make, photos: Path, tmp_path: Path) -
         ("served:m@http://u:p@host/v1", "a password in the address"),
         ("served:m@http://host/v1?retries=3", "no option 'retries'"),
         ("served:m@http://host/v1?budget=many", "budget: expected a number above 0"),
-        ("served:m@http://host/v1?ask=loud", "expected yes or choice"),
+        ("served:m@http://host/v1?ask=loud", "ask=loud is not known; use yes or choice"),
     ],
 )
 def test_a_spec_that_is_none(spec: str, said: str) -> None:

@@ -201,9 +201,7 @@ class TarImages:
 
     def __init__(self, shards: Sequence[str | Path]) -> None:
         self.paths = [Path(shard) for shard in shards]
-        self._handles: dict[
-            int, int
-        ] = {}  # opened where they are first read: workers share no position (pread has none)
+        self._handles: dict[int, int] = {}  # opened where they are first read; pread shares no position
         self.members: dict[str, tuple[int, int, int]] = {}  # name -> shard, offset, size
         for number, shard in enumerate(self.paths):
             try:

@@ -16,7 +16,6 @@ import logging
 import math
 import re
 import threading
-import urllib.parse
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -30,6 +29,7 @@ from PIL import Image
 from equipoise.core.errors import UserError
 from equipoise.core.files import sha256_json
 from equipoise.core.llm_client import Answer, Llm, LlmSettings, answer_of
+from equipoise.models.base import split_options
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ TOP = 20  # likeliest tokens that are asked for, the most that OpenAI gives
 QUALITY = 95  # of the JPEG that is sent
 UNCLEAR = 20  # answers that are neither yes nor no before any is: it is not the texts
 _LETTER = re.compile(r"^\W*(?:(?:the )?(?:answer|caption|option)\b\W*(?:is\b\W*)?)?([AB])\b", re.IGNORECASE)
-_OPTIONS = {"ask", "key", "budget", "concurrency", "timeout", "tries"}
+_OPTIONS = ("ask", "key", "budget", "concurrency", "timeout", "tries")
 _FORM = "served:MODEL@URL, for instance served:gpt-4o@https://api.openai.com/v1?budget=20000"
 _COUNTED = ("choices", "choices_first", "choices_unclear", "duels", "duels_by_position")
 Asked = TypeVar("Asked")
@@ -204,19 +204,15 @@ _PICTURE = Image.new("RGB", (64, 64), (255, 0, 0))
 
 
 def _settings(rest: str, spec: str) -> tuple[LlmSettings, str | None]:
-    found = re.fullmatch(r"(.+?)@(https?://[^?#]+)(?:\?(.*))?", rest)
+    found = re.fullmatch(r"(.+?)@(https?://[^?#]+)(?:\?.*)?", rest)
     if found is None:
         raise UserError(f"model {spec!r}: expected {_FORM}")
-    name, url, query = found.groups()
+    name, url = found.groups()
     if "@" in url:
         raise UserError(
             "model served:...: a password in the address would be kept in every result; put a key into $OPENAI_API_KEY"
         )
-    options = dict(urllib.parse.parse_qsl(query or "", keep_blank_values=True))
-    if unknown := sorted(set(options) - _OPTIONS):
-        raise UserError(f"model {spec!r}: no option {unknown[0]!r} ({', '.join(sorted(_OPTIONS))})")
-    if (ask := options.get("ask")) not in {None, "yes", "choice"}:
-        raise UserError(f"model {spec!r}: ask: expected yes or choice, found {ask!r}")
+    _, options = split_options(rest, spec, dict.fromkeys(_OPTIONS, ()) | {"ask": ("yes", "choice")})
     numbers: dict[str, Any] = {}
     for option, kind in (("budget", int), ("concurrency", int), ("tries", int), ("timeout", float)):
         if option in options:
@@ -226,7 +222,7 @@ def _settings(rest: str, spec: str) -> tuple[LlmSettings, str | None]:
                 numbers[option] = 0
             if not numbers[option] > 0 or not math.isfinite(numbers[option]):
                 raise UserError(f"model {spec!r}: {option}: expected a number above 0, found {options[option]!r}")
-    return LlmSettings(url, name, key_variable=options.get("key") or "OPENAI_API_KEY", **numbers), ask
+    return LlmSettings(url, name, key_variable=options.get("key") or "OPENAI_API_KEY", **numbers), options.get("ask")
 
 
 def _encoded(image: Image.Image) -> bytes:
