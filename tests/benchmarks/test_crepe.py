@@ -61,7 +61,7 @@ def test_lists_are_never_run(tmp_path: Path) -> None:
         PLACE + f",\"[open('{trap}', 'w').write('x')]\"",
         "2,a,x,1,1,1,['b']",
     )
-    with pytest.raises(UserError, match=r"(?s)line 2: hard_negs: expected a list such as.*line 3: x: input should be"):
+    with pytest.raises(UserError, match=r"(?s)line 2: expected a list such as.*line 3: x: input should be"):
         crepe.load(tmp_path, [])
     assert not trap.exists()
 
@@ -70,7 +70,7 @@ def test_a_missing_column_is_said_once(tmp_path: Path) -> None:
     write(
         tmp_path, "prod_hard_negatives/atom/prod_vg_hard_negs_atom_complexity_4.csv", "image_id,caption", "1,a", "2,b"
     )
-    with pytest.raises(UserError, match=r"line 1: expected the columns .*; x, y, width, height, hard_negs missing"):
+    with pytest.raises(UserError, match=r"line 1: expected the columns .*; x, y, width, height missing"):
         crepe.load(tmp_path, [])
 
 
@@ -82,7 +82,7 @@ def test_sets_have_one_order_and_forced_ties_are_counted(tmp_path: Path, caplog:
         PLACE + ",\"{'z', 'b', 'A  dog on a MAT', 'c', 'a'}\"",
         PLACE + ",\"{'b': 1}\"",
     )
-    with pytest.raises(UserError, match="line 3: hard_negs: expected a list"):
+    with pytest.raises(UserError, match="line 3: expected a list"):
         crepe.load(tmp_path, [])
     path = tmp_path / "prod_hard_negatives/negate/prod_vg_hard_negs_negate_complexity_4.csv"
     path.write_text("\n".join(path.read_text().splitlines()[:2]) + "\n")

@@ -8,30 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from pydantic import model_validator
+from pydantic import RootModel
 
 from equipoise.benchmarks.facts import described
-from equipoise.benchmarks.reading import Case, Raw, choose, read, two_by_two
+from equipoise.benchmarks.reading import Case, choose, read, two_by_two
 from equipoise.data.items import Item
 
 _FILE = "COLA_multiobjects_matching_benchmark.json"
-_FIELDS = ("image_0", "caption_0", "image_1", "caption_1")
 
 
-class _Record(Raw):
-    image_0: str
-    caption_0: str
-    image_1: str
-    caption_1: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, value: Any) -> Any:
-        if not isinstance(value, list) or len(value) != len(_FIELDS):
-            raise ValueError("expected a list of four: image, caption, image, caption")
-        return dict(zip(_FIELDS, value, strict=True))
+class _Record(RootModel[tuple[str, str, str, str]]):
+    """[image, caption, image, caption]"""
 
 
 def _photo(address: str) -> str:
@@ -40,7 +28,8 @@ def _photo(address: str) -> str:
 
 
 def _items(_split: str, key: str, record: _Record) -> Iterator[Case]:
-    yield two_by_two(key, (_photo(record.image_0), record.caption_0), (_photo(record.image_1), record.caption_1), {})
+    photo0, caption0, photo1, caption1 = record.root
+    yield two_by_two(key, (_photo(photo0), caption0), (_photo(photo1), caption1), {})
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:

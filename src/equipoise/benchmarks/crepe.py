@@ -8,14 +8,13 @@ they are counted here, and named by `bench check`.
 
 from __future__ import annotations
 
-import ast
 import itertools
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from equipoise.benchmarks.ceilings import as_read
 from equipoise.benchmarks.facts import described
@@ -25,19 +24,7 @@ from equipoise.data.items import ImageRef, Item, texts
 log = logging.getLogger(__name__)
 
 
-def _texts(text: str) -> list[Any]:
-    """A list, or a set in a fixed order, written as text."""
-    if text.lstrip()[:1] != "{":
-        return literal_list(text)
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        value = None
-    return sorted(value, key=str) if isinstance(value, set) else literal_list(text)
-
-
 Number = Annotated[float, Field(strict=False)]
-Texts = Annotated[list[str], BeforeValidator(_texts)]
 
 
 class _Row(Raw):
@@ -47,39 +34,29 @@ class _Row(Raw):
     y: Number
     width: Number
     height: Number
-    negatives: Texts
-
-
-class _Atom(_Row):
-    negatives: Texts = Field(alias="valid_hard_negs_atom")
-
-
-class _Compound(_Row):
-    negatives: Texts = Field(alias="valid_hard_negs_comp")
-
-
-class _Productivity(_Row):
-    negatives: Texts = Field(alias="hard_negs")
+    valid_hard_negs_atom: str = ""
+    valid_hard_negs_comp: str = ""
+    hard_negs: str = ""
 
 
 class _Table(NamedTuple):
     """Where the negatives of a split are, and what kind of split it is."""
 
     file: str
-    row: type[_Row]
+    column: str
     tags: dict[str, str]
 
 
 def _tables() -> Iterator[tuple[str, _Table]]:
     for seen, corpus in itertools.product(("seen", "unseen"), ("cc12m", "yfcc", "laion")):
         file = f"syst_hard_negatives/syst_vg_hard_negs_{seen}_compounds_in_{corpus}.csv"
-        for kind, row in (("atom", _Atom), ("comp", _Compound)):
+        for kind in ("atom", "comp"):
             tags = {"kind": "systematicity", "type": f"{corpus}-{kind}", "compounds": seen}
-            yield f"syst_{seen}_{corpus}_{kind}", _Table(file, row, tags)
+            yield f"syst_{seen}_{corpus}_{kind}", _Table(file, f"valid_hard_negs_{kind}", tags)
     for kind, length in itertools.product(("atom", "swap", "negate"), range(4, 13)):
         file = f"prod_hard_negatives/{kind}/prod_vg_hard_negs_{kind}_complexity_{length}.csv"
         tags = {"kind": "productivity", "type": kind, "complexity": str(length)}
-        yield f"prod_{kind}_{length}", _Table(file, _Productivity, tags)
+        yield f"prod_{kind}_{length}", _Table(file, "hard_negs", tags)
 
 
 TABLES = dict(_tables())
@@ -95,10 +72,11 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     tied: list[str] = []
 
     def build(split: str, key: str, row: _Row) -> Iterator[Case]:
-        if not row.negatives:
+        negatives = literal_list(getattr(row, TABLES[split].column))
+        if not negatives:
             empty.append(f"{split}/{key}")
             return
-        if as_read(row.caption) in map(as_read, row.negatives):
+        if as_read(row.caption) in map(as_read, negatives):
             tied.append(f"{split}/{key}")
         name = f"{row.image_id}.jpg"
         path = f"{folders[row.image_id]}/{name}" if row.image_id in folders else name
@@ -106,16 +84,11 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
             key,
             image=ImageRef(path=path, box=(row.x, row.y, row.width, row.height)),
             caption=row.caption,
-            negatives=texts(*row.negatives),
+            negatives=texts(*negatives),
             tags=TABLES[split].tags,
         )
 
-    items = [
-        item
-        for row in (_Atom, _Compound, _Productivity)
-        if (chosen := {split: path for split, path in files.items() if TABLES[split].row is row})
-        for item in read("crepe", chosen, row, build)
-    ]
+    items = read("crepe", files, _Row, build)
     if empty:
         log.warning("crepe: %d rows have no negative and are left out (%s ...)", len(empty), empty[0])
     if tied:

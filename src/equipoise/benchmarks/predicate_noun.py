@@ -14,7 +14,8 @@ which is the paper's control. Its boxes are fractions of the photo, so pixels ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +24,7 @@ from pydantic import Field
 from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.core.errors import Problems, UserError
-from equipoise.data.images import ImageProblem, absent, image_size, open_source
+from equipoise.data.images import image_size, read_image_bytes
 from equipoise.data.items import ImageRef, Item, texts
 
 ROWS = 2584
@@ -48,41 +49,34 @@ class _Record(Raw):
     open_images_split: str
 
 
-def _case(split: str, record: _Record) -> Case:
-    first, alt = record.sentence_target, record.sentence_target_alt
-    wrong = {"first": record.sentence_distractor, "alt": record.sentence_distractor_alt}
-    return Case(
-        str(record.id),
-        image=ImageRef(path=record.img_filename),
-        caption=first if split == "first" else alt,
-        positives=texts(alt if split == "first" else first),
-        negatives=texts(wrong[split]),
-        tags={
-            "pair": str(record.id // 2),
-            "part": PARTS.get(record.pos, record.pos),
-            "open_images": record.open_images_split,
-        },
-    )
+def _read(name: str, source: Path, splits: Sequence[str], image: Callable[[Path, _Record], ImageRef]) -> list[Item]:
+    def build(split: str, _key: str, record: _Record) -> Iterator[Case]:
+        wordings = [
+            (record.sentence_target, record.sentence_distractor),
+            (record.sentence_target_alt, record.sentence_distractor_alt),
+        ]
+        (caption, wrong), (other, _) = wordings if split == "first" else wordings[::-1]
+        yield Case(
+            str(record.id),
+            image=image(files[split].parent / "images", record),
+            caption=caption,
+            positives=texts(other),
+            negatives=texts(wrong),
+            tags={
+                "pair": str(record.id // 2),
+                "part": PARTS.get(record.pos, record.pos),
+                "open_images": record.open_images_split,
+            },
+        )
+
+    files = choose(name, source, dict.fromkeys(SPLITS, _FILE), splits)
+    items = read(name, files, _Record, build)
+    _check_mirrored(items, str(next(iter(files.values()))))
+    return items
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
-    return [item for item, _ in _read("predicate-noun", source, splits)]
-
-
-def _read(name: str, source: Path, splits: Sequence[str]) -> list[tuple[Item, _Record]]:
-    """The items with their records; the file is read once, though it holds both wordings."""
-    files = choose(name, source, dict.fromkeys(SPLITS, _FILE), splits)
-    records: list[_Record] = []
-
-    def keep(split: str, _key: str, record: _Record) -> Iterator[Case]:
-        records.append(record)
-        yield _case(split, record)
-
-    path = next(iter(files.values()))
-    read(name, {"first": path}, _Record, keep)  # for its errors
-    found = [(_case(split, record).item(name, split), record) for split in files for record in records]
-    _check_mirrored([item for item, _ in found], str(path))
-    return found
+    return _read("predicate-noun", source, splits, lambda _, record: ImageRef(path=record.img_filename))
 
 
 def _check_mirrored(items: Sequence[Item], subject: str) -> None:
@@ -110,37 +104,21 @@ def _mirror(pair: Sequence[Item]) -> bool:
 
 def load_cropped(source: Path, splits: Sequence[str]) -> list[Item]:
     """The same items with the box of the right sentence, in pixels of the photos in images/ beside the file."""
-    found = _read("predicate-noun-cropped", source, splits)
-    file = choose("predicate-noun-cropped", source, {"first": _FILE}, ["first"])["first"]
-    sizes = _sizes(file.parent / "images", list(dict.fromkeys(record.img_filename for _, record in found)))
-    cut = []
-    for item, record in found:
-        across, down = sizes[record.img_filename]
-        x, y, width, height = record.relationship_target.bounding_box
-        box = (x * across, y * down, width * across, height * down)
-        cut.append(item.model_copy(update={"image": ImageRef(path=record.img_filename, box=box)}))
-    return cut
+    return _read("predicate-noun-cropped", source, splits, _cut)
 
 
-def _sizes(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, int]]:
-    why = "Boxes are fractions here; for pixels the photos must lie there, and --images names the same folder."
-    if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder of photos. {why}")
-    source = open_source(folder)
-    problems = Problems(str(folder))
-    gone = set(absent(source, names))
-    if gone:
-        more = ", ..." if len(gone) > _NAMED else ""
-        problems.add("", f"{len(gone):,} of {len(names):,} photos missing: {', '.join(sorted(gone)[:_NAMED])}{more}")
-    sizes = {}
-    for name in names:
-        if name not in gone:
-            try:
-                sizes[name] = image_size(source.read(name), ImageRef(path=name))
-            except ImageProblem as problem:
-                problems.add("", str(problem))
-    problems.raise_if_any(why)
-    return sizes
+def _cut(folder: Path, record: _Record) -> ImageRef:
+    try:
+        across, down = _size(folder, record.img_filename)
+    except UserError as problem:
+        raise ValueError(f"{problem}. For boxes in pixels the photos must lie in {folder}") from None
+    x, y, width, height = record.relationship_target.bounding_box
+    return ImageRef(path=record.img_filename, box=(x * across, y * down, width * across, height * down))
+
+
+@functools.cache
+def _size(folder: Path, name: str) -> tuple[int, int]:
+    return image_size(read_image_bytes(folder, name), ImageRef(path=name))
 
 
 WHOLE = described("predicate-noun", load)

@@ -150,6 +150,9 @@ def read(
             except ValidationError as error:
                 explain(error, place, problems)
                 continue
+            except ValueError as error:  # of `build`: the record fits, what it says does not
+                problems.add(place, str(error))
+                continue
             for item in made:  # a record that stands there twice would count twice
                 if (first := seen.setdefault(item.id, place)) != place:
                     problems.add(place, f"makes the item {item.id!r}, as {first} does; ids must be unique")
@@ -237,11 +240,12 @@ def _plain_columns(schema: Any, kind: type[BaseModel]) -> list[str]:
 
 
 def literal_list(text: str) -> list[Any]:
-    """A Python list written as text, as pandas leaves it in a cell; nothing in it is ever run."""
+    """A Python list, or a set in a fixed order, written as text as pandas leaves it in a cell; nothing in it is run."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = None
+    value = sorted(value, key=str) if isinstance(value, set) else value
     if not isinstance(value, list):
         raise ValueError(f"expected a list such as ['a cat', 'a dog'], found {short(text)}")
     return value

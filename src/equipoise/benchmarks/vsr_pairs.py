@@ -21,8 +21,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pydantic import model_validator
-
 from equipoise.benchmarks import vsr
 from equipoise.benchmarks.facts import described, stored
 from equipoise.benchmarks.reading import Case, read
@@ -31,26 +29,19 @@ from equipoise.data.items import Edit, ImageRef, Item, texts
 INVERSE, SYMMETRIC = (stored("vsr-pairs")["tables"][law] for law in ("inverse", "symmetric"))
 
 
-class _Statement(vsr.Statement):
-    @model_validator(mode="after")
-    def _has_two_objects(self) -> _Statement:
-        if self.label and self.relation in INVERSE | SYMMETRIC:
-            self.parts()
-        return self
-
-    def parts(self) -> tuple[str, str, str]:
-        """A, the verb phrase and B of "The A is above the B."."""
-        found = re.fullmatch(rf"The (.+?) ((?:is )?{re.escape(self.relation)}) the (.+?)\.?", self.caption)
-        if found is None:
-            raise ValueError(f'expected a caption "The A is {self.relation} the B.", found {self.caption!r}')
-        return found[1], found[2], found[3]
+def _parts(row: vsr.Statement) -> tuple[str, str, str]:
+    """A, the verb phrase and B of "The A is above the B."."""
+    found = re.fullmatch(rf"The (.+?) ((?:is )?{re.escape(row.relation)}) the (.+?)\.?", row.caption)
+    if found is None:
+        raise ValueError(f'expected a caption "The A is {row.relation} the B.", found {row.caption!r}')
+    return found[1], found[2], found[3]
 
 
-def _items(_split: str, key: str, row: _Statement) -> Iterator[Case]:
+def _items(_split: str, key: str, row: vsr.Statement) -> Iterator[Case]:
     inverse = row.relation in INVERSE
     if not row.label or not (inverse or row.relation in SYMMETRIC):
         return
-    one, phrase, other = row.parts()
+    one, phrase, other = _parts(row)
     if inverse:
         positive, negative = _say(other, INVERSE[row.relation], one), _say(other, phrase, one)
     else:
@@ -77,7 +68,7 @@ def _say(one: str, phrase: str, other: str) -> str:
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
     """From the same files as the benchmark vsr."""
-    return read("vsr-pairs", vsr.files("vsr-pairs", source, splits), _Statement, _items)
+    return read("vsr-pairs", vsr.files("vsr-pairs", source, splits), vsr.Statement, _items)
 
 
 BENCHMARK = described("vsr-pairs", load)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, RootModel
 
 from equipoise.benchmarks.facts import described, stored
 from equipoise.benchmarks.reading import Case, Raw, choose, read
@@ -28,19 +28,8 @@ class _Staged(Raw):
     caption_options: Annotated[list[str], Field(min_length=2)]
 
 
-class _Found(Raw):
-    """A list of three: number of the photo, right caption, wrong caption."""
-
-    photo: int | str
-    right: str
-    wrong: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, value: Any) -> Any:
-        if not (isinstance(value, list) and len(value) == 3):
-            raise ValueError("expected a list of three: photo, right caption, wrong caption")
-        return dict(zip(("photo", "right", "wrong"), value, strict=True))
+class _Found(RootModel[tuple[int | str, str, str]]):
+    """[number of the photo, right caption, wrong caption]"""
 
 
 def _staged(split: str, key: str, row: _Staged) -> Iterator[Case]:
@@ -54,14 +43,15 @@ def _staged(split: str, key: str, row: _Staged) -> Iterator[Case]:
 
 
 def _found(split: str, key: str, row: _Found) -> Iterator[Case]:
+    photo, right, wrong = row.root
     coco = split.startswith("coco")
-    path = f"val2017/{int(row.photo):012d}.jpg" if coco else f"vg_images/{row.photo}.jpg"
+    path = f"val2017/{int(photo):012d}.jpg" if coco else f"vg_images/{photo}.jpg"
     if split.endswith("one"):
-        relation = row.right.split()[-1].strip(".")
+        relation = right.split()[-1].strip(".")
     else:
-        relation = next((name for words, name in _TWO.items() if words in row.right), _LAST[split])
+        relation = next((name for words, name in _TWO.items() if words in right), _LAST[split])
     tags = {"group": "coco" if coco else "vg", "relation": relation}
-    yield Case(key, ImageRef(path=path), row.right, texts(row.wrong, edit=_EDIT), tags=tags)
+    yield Case(key, ImageRef(path=path), right, texts(wrong, edit=_EDIT), tags=tags)
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:

@@ -53,10 +53,11 @@ class Problems:
             self.add("", f"{len(ids):,} {what}: {', '.join(map(repr, ids[:5]))}{more}")
 
     def raise_if_any(self, fix: str = "") -> None:
-        if not self.found:
+        found = list(dict.fromkeys(self.found))  # a file that is read for two splits has its problems once
+        if not found:
             return
-        count = len(self.found)
-        said = f"{self.subject}: {count} problem{'s' if count > 1 else ''}\n{listed(self.found, SHOWN)}"
+        count = len(found)
+        said = f"{self.subject}: {count} problem{'s' if count > 1 else ''}\n{listed(found, SHOWN)}"
         raise UserError(f"{said}\n{fix}" if fix else said)
 
 
