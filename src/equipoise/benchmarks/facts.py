@@ -36,9 +36,9 @@ def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], 
         for path, *known in group["rows"]
     ]
     sets = [
-        Download(url, f"images/{folder and folder + '/'}{url.rpartition('/')[2]}", *known, unpack=True)
+        Download(url, f"images/{folder and folder + '/'}{url.rpartition('/')[2]}", size, sha256, unpack=True)
         for photo_set, folder in facts.pop("photos").items()  # unpacked in a folder where its paths are written so
-        for url, *known in stored("photos/sets")[photo_set]
+        for url, size, sha256 in ((*row, None, None)[:3] for row in stored("photos/sets")[photo_set])
     ]
     facts |= {
         "splits": {split: None if count == "unknown" else count for split, count in facts["splits"].items()},
