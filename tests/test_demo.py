@@ -106,13 +106,13 @@ def test_the_demo_takes_only_a_folder_of_its_own(tmp_path: Path) -> None:
 
 @pytest.fixture
 def own(tmp_path: Path) -> list[str]:
-    """Options of the demo for 240 drawn pictures as a user would bring them."""
+    """Options of the demo for 120 drawn pictures as a user would bring them."""
     from equipoise.world.splits import picture as drawn
     from equipoise.world.splits import world_items
 
     (tmp_path / "photos").mkdir()
     lines = ["image,caption"]
-    for number, item in enumerate(world_items("validation", 240, 5)):
+    for number, item in enumerate(world_items("validation", 120, 5)):
         assert item.image is not None
         drawn(item.image.path).save(tmp_path / "photos" / f"{number}.png")
         lines.append(f"{number}.png,{item.caption}")
