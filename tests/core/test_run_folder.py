@@ -13,7 +13,17 @@ import pytest
 
 from equipoise.core.errors import UserError
 from equipoise.core.files import read_json, write_json
-from equipoise.core.run_folder import CLAIM, SHOWN, claim_of, differences, locked, refuse_file, refuse_other, take
+from equipoise.core.run_folder import (
+    CLAIM,
+    SHOWN,
+    claim_of,
+    differences,
+    locked,
+    refuse_early,
+    refuse_file,
+    refuse_other,
+    take,
+)
 
 # ---------------------------------------------------------------------------- what differs
 
@@ -72,6 +82,9 @@ def test_another_run_and_another_command_are_refused(tmp_path: Path) -> None:
         take(tmp_path, "train", {"seed": 1})
     with pytest.raises(UserError, match="holds another run:\n  command: there train, here eval\n"):
         take(tmp_path, "eval", {"seed": 0}, resumes=False)
+    with pytest.raises(UserError, match="holds another run:\n  command: there train, here eval\n"):
+        refuse_early(tmp_path, "eval", {})
+    refuse_early(tmp_path, "train", {})
 
 
 def test_an_unfinished_run_that_is_worth_nothing_gives_way(tmp_path: Path) -> None:
