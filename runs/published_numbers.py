@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.benchmarks.valse import SPLITS as VALSE
+from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write
 from equipoise.evaluation.foreign.measuring import published_run
-from equipoise.evaluation.record import ItemNumbers, Metrics, PaperNumbers
+from equipoise.evaluation.record import Interval, ItemNumbers, Metrics, PaperNumbers
 from equipoise.report.tables import percent
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,7 +70,13 @@ def measured(data: Path, bench: str, *files: str) -> Metrics:
 
 
 def winoground(data: Path, name: str) -> PaperNumbers:
-    return measured(data, "winoground", f"winoground_scores/{name}.jsonl").paper["groups"]
+    overall = measured(data, "winoground", f"winoground_scores/{name}.jsonl").overall
+    found: PaperNumbers = {}
+    for part in ("text", "image", "group"):
+        number = overall.metrics[part]
+        found |= {part: number.value}
+        found |= {f"{part}_interval": Interval(*stats.wilson(round(number.value * number.n), number.n))}
+    return found
 
 
 def valse(data: Path, name: str) -> Metrics:

@@ -8,8 +8,8 @@ import pytest
 
 from equipoise.benchmarks import mmvp_vlm
 from equipoise.core.errors import UserError
-from equipoise.evaluation.paper_metrics import groups
-from equipoise.evaluation.scores import ImageScores, ItemScores
+from equipoise.evaluation.outcomes import image_outcomes
+from equipoise.evaluation.scores import ImageScores, ItemScores, Scores
 
 HEADER = "Question ID,Type,Statement\n"
 ROWS = "1,Quantity,one dog\n2,Quantity,two dogs\n3,Text,a sign\n4,Text,no sign\n"
@@ -40,8 +40,8 @@ def test_the_official_number_is_the_image_score(tmp_path: Path) -> None:
         )
         for item, (first, second) in zip(mmvp_vlm.load(tmp_path, []), scores, strict=True)
     ]
-    found = groups(rows)
-    assert (found["n"], found["image"], found["text"]) == (2, 0.5, 0.0)
+    found = image_outcomes(Scores(rows))
+    assert (found.image.tolist(), found.text.tolist()) == ([True, False], [False, False])
 
 
 def test_rows_that_are_no_pairs_are_refused(tmp_path: Path) -> None:

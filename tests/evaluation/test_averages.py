@@ -216,8 +216,8 @@ def test_without_items_the_tags_must_be_there() -> None:
     with pytest.raises(UserError, match=r"2 of 2 scores lack a tag of split.*--source"):
         require_groups([score("1"), score("2")], toy, None, "the scores")
     require_groups(with_items([score("1")], [item("1")], "the scores"), toy, None, "the scores")
-    with pytest.raises(UserError, match=r"1 of 1 items are not two images.*'pair'"):
-        require_groups([score("1")], benchmark(metrics=("groups",)), None, "the scores")
+    with pytest.raises(UserError, match=r"1 of 1 items lack the tag 'label'"):
+        require_groups([score("1")], benchmark(metrics=("truth",)), None, "the scores")
 
 
 def test_a_rule_that_is_not_there() -> None:

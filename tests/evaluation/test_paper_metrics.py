@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
-from equipoise.evaluation.paper_metrics import PAPER_METRICS, groups, ranks, tot
+from equipoise.evaluation.paper_metrics import PAPER_METRICS, ranks, tot
 from equipoise.evaluation.scores import ItemScores, TextScores
 
 
@@ -20,40 +18,6 @@ def test_ranks_count_ties_against_the_caption() -> None:
     found = ranks([row("1", 0.9, [0.1, 0.2]), row("2", 0.5, [0.5, 0.1]), row("3", 0.1, [0.2, 0.3, 0.4, 0.5])])
     assert found["recall_at_1"] == pytest.approx(1 / 3) and found["recall_at_3"] == pytest.approx(2 / 3)
     assert found["recall_at_5"] == 1 and (found["mean_rank"], found["median_rank"]) == (pytest.approx(8 / 3), 2)
-
-
-def pair(c0i0: float, c1i0: float, c0i1: float, c1i1: float, name: str = "1") -> list[ItemScores]:
-    tags = {"pair": name}
-    return [row(f"{name}a", c0i0, [c1i0], tags=tags), row(f"{name}b", c1i1, [c0i1], tags=tags)]
-
-
-def test_winoground_against_its_definition() -> None:
-    """All orders of four scores: text compares captions for an image, image compares images for a caption."""
-    for scores in itertools.permutations([1.0, 2.0, 3.0, 4.0]):
-        c0i0, c1i0, c0i1, c1i1 = scores
-        found = groups(pair(*scores))
-        text, image = c0i0 > c1i0 and c1i1 > c0i1, c0i0 > c0i1 and c1i1 > c1i0
-        assert (found["text"], found["image"], found["group"]) == (text, image, text and image)
-
-
-def test_a_tie_wins_nothing_at_winoground() -> None:
-    text_tie, image_tie = groups(pair(2, 2, 1, 3)), groups(pair(2, 1, 2, 3))
-    assert (text_tie["text"], text_tie["image"], text_tie["group"]) == (0, 1, 0)
-    assert (image_tie["text"], image_tie["image"], image_tie["group"]) == (1, 0, 0)
-
-
-def test_winoground_chance_is_what_the_paper_says() -> None:
-    rows = []
-    for number, scores in enumerate(itertools.permutations([1.0, 2.0, 3.0, 4.0])):
-        rows += pair(*scores, name=str(number))
-    found = groups(rows)
-    assert found["n"] == 24
-    assert (found["text"], found["image"], found["group"]) == pytest.approx((1 / 4, 1 / 4, 1 / 6))
-
-
-def test_half_a_pair_is_counted_not_judged() -> None:
-    found = groups([*pair(4, 1, 2, 3), *pair(4, 1, 2, 3, name="2")[:1]])
-    assert found["n"] == 1 and found["incomplete"] == 1
 
 
 def text_scores(cp: float, cn: float, pn: float) -> TextScores:

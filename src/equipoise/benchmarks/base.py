@@ -20,8 +20,7 @@ from equipoise.data.items import Item
 PAIR_CHANCE = {"original": 1 / 2}  # caption against one negative
 PAPER_METRICS = {  # what a benchmark may ask for next to Original accuracy; evaluation/paper_metrics.py computes them
     "ranks": "recall at 1, 3, 5 and 10, mean and median rank of the caption among its negatives (CREPE)",
-    "groups": "text, image and group score of two images and two captions (Winoground)",
-    "image_score": "the image score of two images and two captions: each caption prefers its own image (COLA)",
+    "groups": "text, image and group score of answers to two images and two captions (ColorSwap)",
     "mirrored": "both mirrored items right, all and by the tag `part`; right in both wordings, in one (predicate-noun)",
     "tot": "ITT, and TOT, which asks the text tower alone whether the right captions are closest (SugarCrepe++)",
     "truth": "AUC of true against false sentences, and of one sentence true of one photo and false of another (VSR)",

@@ -208,28 +208,21 @@ class Square(NamedTuple):
 
     text: bool
     image: bool
-    group: bool
-    image_tie: bool  # a text puts its own image level with the highest other
-    tie: bool  # that, or an image puts its own text level with the highest other
+    tie: bool  # an image puts its own text, or a text its own image, level with the highest other
 
 
 def square(item: ItemScores) -> Square | None:
-    """Text and image score of an item whose negative images each have their own text; None for others."""
+    """Text and image score of an item whose negative images each have their own text; None for others. Texts of no
+    image come after those that have one, and are not asked."""
     if not item.paired:
         return None
-    shown: list[ItemScores | ImageScores] = [item, *item.negative_images]
-    return square_of([[one.caption, *one.negatives] for one in shown])
-
-
-def square_of(scores: Sequence[Sequence[float]]) -> Square:
-    """`scores[image][text]`; the text of an image has its number, and texts of no image come after them, not asked."""
+    scores = [[one.caption, *one.negatives] for one in (item, *item.negative_images)]
     size = range(len(scores))
     texts = [max(scores[k][other] for other in size if other != k) for k in size]  # the highest wrong text of an image
     images = [max(scores[other][k] for other in size if other != k) for k in size]
     own = [scores[k][k] for k in size]
     text, image = (all(own[k] > other[k] for k in size) for other in (texts, images))
-    text_tie, image_tie = (any(own[k] == other[k] for k in size) for other in (texts, images))
-    return Square(text, image, text and image, image_tie, text_tie or image_tie)
+    return Square(text, image, any(own[k] in (texts[k], images[k]) for k in size))
 
 
 class _Pairs(NamedTuple):
@@ -275,7 +268,7 @@ def image_outcomes(scores: Scores) -> ImageOutcomes:
             "tie": pairs.level or (box is not None and box.tie),
         }
         if box is not None:
-            one |= {"text": box.text, "image": box.image, "group": box.group}
+            one |= {"text": box.text, "image": box.image, "group": box.text and box.image}
         for name, value in one.items():
             found[name][index] = value
     return ImageOutcomes(**found)

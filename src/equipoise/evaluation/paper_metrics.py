@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item
-from equipoise.evaluation.outcomes import Square, square, square_of
 from equipoise.evaluation.record import Interval, PaperNumbers
 from equipoise.evaluation.scores import ItemScores
 
@@ -34,28 +33,14 @@ def ranks(scores: Sequence[ItemScores]) -> PaperNumbers:
 
 
 def groups(scores: Sequence[ItemScores]) -> PaperNumbers:
-    """Winoground: text, image and group score of items with two images and two captions.
-
-    Also of two items that share the tag `pair`, each one image with its own caption against the other's: so other
-    people's scores come, which name one image a line, and so these items were before they could hold two images.
-    Chance is 1/4, 1/4 and 1/6. A tie is an own score that equals the highest of those it must beat. A generative
-    model's answers to the same questions come one by one (tags `pair` and `ask`, which is text or image).
-    """
-    if any(score.answers for score in scores):
-        return _answered_groups(scores)
-    found, incomplete = _squares(scores)
-    numbers: PaperNumbers = {"n": len(found), "incomplete": incomplete, "ties": sum(one.tie for one in found)}
-    for name in ("text", "image", "group"):
-        numbers |= _share(name, [getattr(one, name) for one in found])
-    return numbers
-
-
-def _answered_groups(scores: Sequence[ItemScores]) -> PaperNumbers:
-    """Both questions of a side right; of the sides that were asked."""
+    """ColorSwap: Winoground's text, image and group score of a generative model's answers, which come one by one (tags
+    `pair` and `ask`, which is text or image). Both questions of a side must be right, of the sides that were asked. Of
+    scores these are metrics like any other (metrics.py)."""
     right: dict[str, dict[str, list[bool]]] = {}
     for score in scores:
-        won = right.setdefault(score.tags["pair"], {}).setdefault(score.tags.get("ask", ""), [])
-        won.append(score.caption > score.negatives[0])
+        if score.answers:
+            won = right.setdefault(score.tags["pair"], {}).setdefault(score.tags.get("ask", ""), [])
+            won.append(score.caption > score.negatives[0])
     found: PaperNumbers = {"n": len(right)}
     for name, asked in {"text": ("text",), "image": ("image",), "group": ("text", "image")}.items():
         whole = [one for one in right.values() if all(len(one.get(side, ())) == 2 for side in asked)]
@@ -64,30 +49,9 @@ def _answered_groups(scores: Sequence[ItemScores]) -> PaperNumbers:
     return found
 
 
-def image_score(scores: Sequence[ItemScores]) -> PaperNumbers:
-    """COLA: the image score alone. A tie here is a text that puts its own image level with another."""
-    found, incomplete = _squares(scores)
-    ties = sum(one.image_tie for one in found)
-    return {"n": len(found), "incomplete": incomplete, "ties": ties} | _share("image", [one.image for one in found])
-
-
 def _share(name: str, wins: Sequence[bool]) -> PaperNumbers:
     interval = Interval(*stats.wilson(sum(wins), len(wins)))
     return {name: sum(wins) / len(wins) if wins else None, f"{name}_interval": interval}
-
-
-def _squares(scores: Sequence[ItemScores]) -> tuple[list[Square], int]:
-    """The verdict on every two-by-two, and how many are only half there."""
-    pairs: dict[str, list[ItemScores]] = {}
-    found = []
-    for score in scores:
-        if (verdict := square(score)) is not None:
-            found.append(verdict)
-        else:
-            pairs.setdefault(score.tags.get("pair", score.id), []).append(score)
-    whole = [pair for pair in pairs.values() if len(pair) == 2]
-    found += [square_of([[a.caption, a.negatives[0]], [b.negatives[0], b.caption]]) for a, b in whole]
-    return found, len(pairs) - len(whole)
 
 
 def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
@@ -266,13 +230,11 @@ def sets(scores: Sequence[ItemScores]) -> PaperNumbers:
 PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], PaperNumbers]] = {
     "ranks": ranks,
     "groups": groups,
-    "image_score": image_score,
     "mirrored": mirrored,
     "tot": tot,
     "truth": truth,
     "sets": sets,
 }
-_NEED_SQUARES = {"groups", "image_score"}
 NEEDED_TAGS = {"truth": "label"}
 _AUC_RESAMPLES = 1000
 
@@ -287,14 +249,3 @@ def require_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> 
                 f"the items that belong together, for instance {without[0]!r}. Add the tag (two items per {tag}), or "
                 "give the items ids that are not the benchmark's."
             )
-        if without := [item.id for item in items if metric in _NEED_SQUARES and not _has_square(item)]:
-            raise UserError(
-                f"{len(without):,} of {len(items):,} items are not two images and two captions, which the metric "
-                f"{metric!r} compares, for instance {without[0]!r}. Give each negative_images, negatives that "
-                "describe them, and \"paired\": true; or two items of one image each the same tag 'pair'; or all of "
-                "them ids that are not the benchmark's."
-            )
-
-
-def _has_square(item: Item | ItemScores) -> bool:
-    return item.paired or ("pair" in item.tags and bool(item.negatives) and not item.negative_images)
