@@ -263,15 +263,6 @@ def of_run(run: RunRecord | Mapping[str, Any]) -> dict[str, Any]:
 _PARTS = ("benchmark", "model", "settings", "images")
 
 
-def refuse_other(folder: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
-    """Raise where the finished run in `folder` is not this one, or cannot be known to be; photos that nobody has read
-    yet are not compared."""
-    also = []
-    if identity.of_card(here["model"]) is None:
-        also.append('the model has no identity of its own: give it a card, {"digest": "..."}')
-    run_folder.refuse_other(folder, {part: there.get(part) for part in here}, here, also=also)
-
-
 def benchmark_id(
     items: Sequence[Item], benchmark: Benchmark | None, name: str | None = None, limit: int | None = None
 ) -> BenchmarkId:
@@ -328,8 +319,13 @@ def claim(folder: Path, parts: Mapping[str, Any], command: str = "eval") -> None
 
 
 def refuse_other_run(folder: Path, parts: Mapping[str, Any]) -> None:
+    """Raise where the finished run in `folder` is not this one, or cannot be known to be; photos that nobody has read
+    yet are not compared."""
     if (folder / "result.json").exists():
-        refuse_other(folder, of_run(read_result(folder)), of_run(parts))
+        there, here = of_run(read_result(folder)), of_run(parts)
+        also = ['the model has no identity of its own: give it a card, {"digest": "..."}']
+        unknown = identity.of_card(here["model"]) is None
+        run_folder.refuse_other(folder, {part: there[part] for part in here}, here, also=also if unknown else ())
 
 
 def refuse_early(folder: Path, spec: str, benchmark: BenchmarkId | None) -> None:

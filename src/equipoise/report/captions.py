@@ -215,16 +215,13 @@ def _look_at(record: RunRecord, average: str | None) -> str:
 
 def edits_line(record: RunRecord) -> str:
     """How many texts of each kind of edit were scored: 'edits: negatives: object 120, attribute 77; ...'."""
-    found: dict[str, dict[str, int]] = {}
-    for name, count in record.edits.items():
-        kind, _, edit = name.partition(" ")
-        target = edit.split(" ")[-1] if edit else "unknown"
-        counts = found.setdefault(kind, {})
-        counts[target] = counts.get(target, 0) + count
     shown = []
     for kind in ("negative", "positive"):
-        counts = dict(sorted(found.get(kind, {}).items(), key=lambda pair: -pair[1]))
+        counts: Counter[str] = Counter()
+        for name, count in record.edits.items():
+            if name.startswith(f"{kind} "):
+                counts[name.rpartition(" ")[2]] += count
         if counts:
-            listed = ", ".join(f"{printable(target)} {count:,}" for target, count in list(counts.items())[:6])
+            listed = ", ".join(f"{printable(target)} {count:,}" for target, count in counts.most_common(6))
             shown.append(f"{kind}s: {listed}{', ...' if len(counts) > 6 else ''}")
     return f"edits: {'; '.join(shown)}" if shown else ""

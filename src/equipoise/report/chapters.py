@@ -285,16 +285,15 @@ def lines(chapters: Sequence[Chapter]) -> list[Line]:
             model=entry.about,
             average=average_words(entry.numbers),
             chance=chapter.chance,
-            paper=entry.run.records[0].metrics.paper if len(entry.run.records) == 1 else None,
-            skipped=sum(record.n.skipped for record in entry.run.records),
-            checked=checked_words(entry.run.records),
-            blind=blind.by_rule(None)
-            if len(entry.run.records) == 1 and (blind := entry.run.records[0].blind) is not None
-            else None,
+            paper=record.metrics.paper,
+            skipped=record.n.skipped,
+            checked=checked_words(record),
+            blind=record.blind.by_rule(None) if record.blind else None,
             letters=entry.letters or None,
         )
         for chapter in chapters
         for entry in chapter.entries
+        for record in entry.run.records
     ] + [
         Line(
             label=f"{chapter.title}: {point.label}" if several else point.label,

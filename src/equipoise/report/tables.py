@@ -79,7 +79,7 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             averages={rule: one.model_dump(mode="json") for rule, one in metrics.averages.items()} or None,
             chance=by_chance(numbers, record.benchmark.chance),
             skipped=record.n.skipped,
-            checked=checked_words([record]),
+            checked=checked_words(record),
             paper=metrics.paper,
             ceilings=record.ceilings.model_dump() if record.ceilings else None,
             edits=record.edits or None,
@@ -96,9 +96,9 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
     return lines
 
 
-def checked_words(records: Sequence[RunRecord]) -> str | None:
-    """'14 fine, 1 suspicious (exif rotation)'; of several runs what differs, each once."""
-    return "; ".join(dict.fromkeys(one.preflight.words() for one in records if one.preflight)) or None
+def checked_words(record: RunRecord) -> str | None:
+    """'14 fine, 1 suspicious (exif rotation)'."""
+    return record.preflight.words() if record.preflight else None
 
 
 def by_chance(numbers: Numbers, declared: Mapping[str, float]) -> dict[str, float]:
