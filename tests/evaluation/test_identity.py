@@ -20,7 +20,7 @@ from equipoise.data.identity import of_answers, of_items
 from equipoise.data.items import Edit, ImageRef, Item, Text, load_items, texts, write_items
 from equipoise.evaluation.comparing.differences import load_run
 from equipoise.evaluation.results import model_card, read_result
-from equipoise.evaluation.run import Result, evaluate, evaluate_loaded, read_benchmarks
+from equipoise.evaluation.run import Result, evaluate
 
 
 class Mean:
@@ -266,18 +266,15 @@ def test_a_run_that_was_killed_between_its_two_files_is_made_again(run: Run, tmp
 # ---------------------------------------------------------------------------- what a metric needs
 
 
-def test_items_that_are_no_two_by_two_are_refused_before_anything_is_scored(items: list[Item], tmp_path: Path) -> None:
+def test_items_without_a_tag_of_the_paper_are_refused_before_anything_is_scored(
+    items: list[Item], tmp_path: Path
+) -> None:
     class Never(Mean):
         def embed_images(self, images: Any) -> Any:
             raise AssertionError("scored first")
 
-    named = [
-        item.model_copy(update={"id": f"winoground-test/{item.id}", "tags": {"split": "test"} | tags})
-        for item, tags in zip(items, [{}, {"pair": "1"}, {}], strict=True)
-    ]
-    write_items(tmp_path / "mine.jsonl", named)
-    with pytest.raises(UserError, match=r"2 of 3 items are not two images .* for instance 'winoground-test/0'"):
-        list(evaluate_loaded(Never(), read_benchmarks([str(tmp_path / "mine.jsonl")], data=tmp_path / "A")))
+    with pytest.raises(UserError, match=r"3 of 3 items lack the tag 'label'"):
+        evaluate(Never(), items, images=tmp_path / "A", benchmark=registry.get("vsr"))
 
 
 # ---------------------------------------------------------------------------- the hash of items

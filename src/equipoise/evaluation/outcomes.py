@@ -216,7 +216,8 @@ def square(item: ItemScores) -> Square | None:
     image come after those that have one, and are not asked."""
     if not item.paired:
         return None
-    scores = [[one.caption, *one.negatives] for one in (item, *item.negative_images)]
+    shown: list[ItemScores | ImageScores] = [item, *item.negative_images]
+    scores = [[one.caption, *one.negatives] for one in shown]
     size = range(len(scores))
     texts = [max(scores[k][other] for other in size if other != k) for k in size]  # the highest wrong text of an image
     images = [max(scores[other][k] for other in size if other != k) for k in size]
