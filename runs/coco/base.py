@@ -43,7 +43,10 @@ def named(letter: str, seed: int) -> str:
     return f"{letter}.{seed}" if seed else letter
 
 
-PLAIN = [replace(MINILM, name=named("m", seed), seed=seed, parts=3, epochs=6, text_rate=6e-4) for seed in SEEDS]
+PLAIN = [
+    replace(MINILM, name=named("m", seed), seed=seed, parts=3, epochs=6 if seed else 8, text_rate=6e-4)
+    for seed in SEEDS
+]
 STUDENTS = [
     replace(
         PLAIN[0], name=named("t", seed), seed=10 + seed, epochs=8, taught=TAUGHT,

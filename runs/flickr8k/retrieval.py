@@ -40,6 +40,11 @@ def outcomes(
     return c > n, (c > n) & (p > n), ((c > n) & (p < n)) | ((c < n) & (p > n))
 
 
+def rated_photos(photos: str) -> set[str]:
+    path = Path(photos) / "ExpertAnnotations.txt"
+    return {line.split("\t")[0] for line in path.read_text().splitlines()} if path.exists() else set()
+
+
 def experts(
     images: Mapping[str, NDArray[Any]], embed: Callable[[list[str]], NDArray[Any]], photos: str
 ) -> tuple[dict[str, float], dict[str, NDArray[Any]]]:

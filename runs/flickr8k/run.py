@@ -37,7 +37,7 @@ from jobs import BASES, FIFTH, FINAL, FIRST, FOURTH, MINI_BASES, SECOND, SEEDS, 
 from needs import existing
 from numpy.typing import NDArray
 from PIL import Image
-from retrieval import experts, outcomes, ranks, recalls
+from retrieval import experts, outcomes, ranks, rated_photos, recalls
 from scores import numbers, write_scores
 
 from equipoise.core.files import atomic_write
@@ -201,7 +201,8 @@ def judge(
         images = dict(zip(names, embed(model, values), strict=True))
     else:
         names = list(dict.fromkeys(i.image.path for i in items_of(f"{data}/{split}-captions.jsonl") if i.image))
-        images = projected(model, rows, [*dict.fromkeys([*names, *photos_of_kinds(data, split)])])
+        rated = rated_photos(photos) & rows.keys() if split == "test" else set()
+        images = projected(model, rows, [*dict.fromkeys([*names, *photos_of_kinds(data, split), *sorted(rated)])])
     found: dict[str, float] = {}
     kept: dict[str, NDArray[Any]] = {}
     for kind in kinds(data, split):
