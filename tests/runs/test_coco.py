@@ -64,7 +64,7 @@ def test_the_differences_of_the_first_finding_are_those_that_compare_gives() -> 
     table = load("table")
     for kind, metric, words in (
         ("negclip", "original", "28.3 points [26.3, 30.4]"),
-        ("vsr_symmetric", "brittleness", "33.9 points [26.8, 40.9]"),
+        ("vsr_symmetric", "brittleness", "33.9 [26.8, 40.9]"),
     ):
         bases = table.seeds("m", "control", "hn-negclip")
         runs = ([table.run("m", f"{name}-{base}", kind) for base in bases] for name in ("control", "hn-negclip"))
