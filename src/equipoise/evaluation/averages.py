@@ -13,7 +13,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +38,6 @@ log = logging.getLogger(__name__)
 
 MOST_GROUPS = 100  # a tag with more values (an image id) is no breakdown
 NEED_SCORES = {"group_match", "truth", "ranks"}  # metrics that need scores, not only right and wrong
-_NO_SCORES = MeanScores(caption=None, positive=None, negative=None)
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
 
 
@@ -59,16 +57,23 @@ class Averages:
     """Every average of some outcomes: the columns of the metrics and their chance are made once for all of them."""
 
     def __init__(
-        self, outcomes: Outcomes, seed: int = 0, resamples: int = stats.RESAMPLES, metrics: Sequence[Metric] = ROWS
+        self,
+        outcomes: Outcomes,
+        seed: int = 0,
+        resamples: int = stats.RESAMPLES,
+        metrics: Sequence[Metric] = ROWS,
+        outcomes_only: bool = False,
     ) -> None:
         self.outcomes, self.seed, self.resamples = outcomes, seed, resamples
+        self.scored = not outcomes_only  # ties, chance, mean scores of ones and zeros would be an invention
+        metrics = [row for row in metrics if self.scored or row.name not in NEED_SCORES]
         columns = {row: column for row in metrics if not np.isnan(column := outcomes.column(row)).all()}
         self.metrics = list(columns)  # that some item is asked
         empty = np.zeros((len(outcomes), 0))
         values = np.stack(list(columns.values()), axis=1) if columns else empty
         self.wins, self.counts = np.nan_to_num(values, nan=0.0), (~np.isnan(values)).astype(np.float64)
         unknown = np.full(len(outcomes), np.nan)
-        chance = [row.chance(outcomes) if row.chance else unknown for row in self.metrics]
+        chance = [row.chance(outcomes) if row.chance and self.scored else unknown for row in self.metrics]
         self.chance = (np.stack(chance, axis=1) if chance else empty) * self.counts
 
     def summary(self) -> Summary:
@@ -154,7 +159,7 @@ class Averages:
             **self._ties(mask),
             metrics=self._named(found, mask, self._by_chance(mask)),
             mean_scores=MeanScores(**scores),
-            graded=_graded(self.outcomes, mask, unit),
+            graded=_graded(self.outcomes, mask, unit) if self.scored else None,
         )
 
     def _named(self, found: stats.Average, mask: Bools, chance: stats.Floats) -> dict[str, Number]:
@@ -169,12 +174,16 @@ class Averages:
         return np.asarray(self.chance[mask].sum(0) / np.where(n, n, np.nan))
 
     def _ties(self, mask: Bools) -> dict[str, int | None]:
+        if not self.scored:
+            return {"ties": None, "image_ties": None}
         images = self.outcomes.images
         on_images = int((mask & images.tie).sum()) if (mask & images.asked).any() else None
         return {"ties": int((mask & self.outcomes.tie).sum()), "image_ties": on_images}
 
     def _mean_scores(self, mask: Bools, smaller: float = 1.0) -> list[float]:
         """Of caption, positives and negatives, each so much smaller; NaN where there are none."""
+        if not self.scored:
+            return [math.nan] * 3
         one = self.outcomes
         columns = (
             (one.caption, mask),
@@ -319,31 +328,10 @@ def measure(
 ) -> Metrics:
     """The numbers of scored items; without a benchmark the plain mean alone. With `outcomes_only` the scores stand for
     right and wrong, and what needs a score is left out."""
-    if outcomes_only:
-        metrics = [row for row in metrics if row.name not in NEED_SCORES]
-    every = Averages(outcomes, seed, resamples, metrics)
+    every = Averages(outcomes, seed, resamples, metrics, outcomes_only)
     summary, averages = every.summary(), every.by_rule(benchmark) if benchmark else {}
-    paper = {wanted: PAPER_METRICS[wanted](rows) for wanted in (benchmark.metrics if benchmark else ())}
+    left_out = NEED_SCORES if outcomes_only else set()
+    asked = [name for name in (benchmark.metrics if benchmark else ()) if name not in left_out]
+    paper = {name: PAPER_METRICS[name](rows) for name in asked}
     headline = averages.get(benchmark.rule) if benchmark else None
-    found = Metrics(overall=summary.overall, by=summary.by, macro=headline, averages=averages, paper=paper)
-    return _without_scores(found) if outcomes_only else found
-
-
-def _without_scores(metrics: Metrics) -> Metrics:
-    """Ties, mean scores and graded numbers of the ones and zeros that stand for outcomes would be an invention."""
-
-    def plain(numbers: Any) -> Any:
-        shares = {name: one.model_copy(update={"chance": None}) for name, one in numbers.metrics.items()}
-        update = {"ties": None, "image_ties": None, "mean_scores": _NO_SCORES, "metrics": shares}
-        return numbers.model_copy(update=update | ({"graded": None} if isinstance(numbers, ItemNumbers) else {}))
-
-    paper = {name: one | ({"ties": None} if "ties" in one else {}) for name, one in metrics.paper.items()}
-    return metrics.model_copy(
-        update={
-            "overall": plain(metrics.overall),
-            "by": {tag: {value: plain(one) for value, one in found.items()} for tag, found in metrics.by.items()},
-            "macro": plain(metrics.macro) if metrics.macro else None,
-            "averages": {rule: plain(one) for rule, one in metrics.averages.items()},
-            "paper": {name: one for name, one in paper.items() if name not in NEED_SCORES},
-        }
-    )
+    return Metrics(overall=summary.overall, by=summary.by, macro=headline, averages=averages, paper=paper)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -226,27 +227,6 @@ def square(item: ItemScores) -> Square | None:
     return Square(text, image, any(own[k] in (texts[k], images[k]) for k in size))
 
 
-class _Pairs(NamedTuple):
-    """Over all right pairs of an item: whether the caption with its own image is above; any above, level, below."""
-
-    original: bool
-    above: bool
-    level: bool
-    below: bool
-
-
-def _pairs(item: ItemScores) -> _Pairs:
-    bars = [max(values) for values in zip(*map(_right, item.negative_images), strict=True)]  # of each right text
-    shown: list[ItemScores | ImageScores] = [item, *item.positive_images]
-    pairs = [pair for one in shown for pair in zip(_right(one), bars, strict=True)]
-    return _Pairs(
-        original=item.caption > bars[0],
-        above=any(score > bar for score, bar in pairs),
-        level=any(score == bar for score, bar in pairs),
-        below=any(score < bar for score, bar in pairs),
-    )
-
-
 def _right(one: ItemScores | ImageScores) -> list[float]:
     return [one.caption, *one.positives]
 
@@ -256,17 +236,20 @@ def image_outcomes(scores: Scores) -> ImageOutcomes:
     found = {field.name: np.zeros(len(scores), dtype=bool) for field in fields(ImageOutcomes)}
     for index, _ in scores.having("negative_images"):
         item = scores[index]
-        pairs, box = _pairs(item), square(item)
-        more = bool(item.positives or item.positive_images)
+        box, more = square(item), bool(item.positives or item.positive_images)
+        bars = [max(values) for values in zip(*map(_right, item.negative_images), strict=True)]  # of each right text
+        shown: list[ItemScores | ImageScores] = [item, *item.positive_images]
+        pairs = [pair for one in shown for pair in zip(_right(one), bars, strict=True)]  # all right pairs
+        above, level, below = (any(by(*pair) for pair in pairs) for by in (operator.gt, operator.eq, operator.lt))
         one = {
             "asked": True,
             "more": more,
             "square": box is not None,
             "two_by_two": box is not None and len(item.negative_images) == 1,
-            "original": pairs.original,
-            "augmented": more and not (pairs.level or pairs.below),
-            "brittle": more and pairs.above and pairs.below and not pairs.level,
-            "tie": pairs.level or (box is not None and box.tie),
+            "original": item.caption > bars[0],
+            "augmented": more and not (level or below),
+            "brittle": more and above and below and not level,
+            "tie": level or (box is not None and box.tie),
         }
         if box is not None:
             one |= {"text": box.text, "image": box.image, "group": box.text and box.image}
