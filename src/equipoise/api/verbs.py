@@ -101,7 +101,7 @@ def evaluate(
     """
     from equipoise.core.provenance import default_cache
     from equipoise.evaluation.embedding.cache import EmbeddingCache
-    from equipoise.evaluation.run import Loaded, evaluate_loaded, read_benchmarks
+    from equipoise.evaluation.run import ItemsTask, evaluate_loaded, read_benchmarks
 
     pictures = as_images(getattr(items, "images", None) if images is None else images)
     own = pictures if isinstance(pictures, str) else None
@@ -114,8 +114,8 @@ def evaluate(
         if more:
             raise UserError(f"{items}: several benchmarks; evaluate them one by one")
     else:
-        loaded = Loaded("items", _listed(items))
-    if pictures is not None:
+        loaded = ItemsTask("items", _listed(items))
+    if pictures is not None and loaded.kind == "items":
         loaded = replace(loaded, images=pictures)
     with as_model(model, device, dtype) as ready:
         (result,) = evaluate_loaded(
@@ -130,7 +130,7 @@ def evaluate(
             cache=EmbeddingCache(default_cache()),
             seed=seed,
         )
-    given = loaded.items[:limit]
+    given = loaded.items[:limit] if loaded.kind == "items" else ()
     called = label or (result.record.model.spec if hasattr(ready, "card") else type(ready).__name__)
     place = None if out is None else Path(out) / loaded.name
     return Run(result.record, result.rows, result.outcomes, result.read_from, given, pictures, called, place, metrics)

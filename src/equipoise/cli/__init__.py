@@ -182,14 +182,14 @@ def evaluate(
     loaded = read_benchmarks(
         names, source=source, data=data, splits=split_names(splits), out=out, average=average, templates=templates
     )
-    if limit is not None and (sets := [one.name for one in loaded if one.data is not None]):
+    if limit is not None and (sets := [one.name for one in loaded if one.kind != "items"]):
         raise UserError(f"--limit counts items; {sets[0]} is measured as a whole")
     if out is not None:
         for one in loaded:
-            items = None if one.data is not None else benchmark_id(one.items[:limit], one.benchmark, one.name, limit)
+            items = None if one.kind != "items" else benchmark_id(one.items[:limit], one.benchmark, one.name, limit)
             refuse_early(out / one.name, model, items)
     for one in loaded if kind in OF_PHOTOS else ():
-        if one.data is None:
+        if one.kind == "items":
             check_photos(one.items[:limit], one.images, allow_missing)  # said at once: torch takes seconds to load
     if shown == "text" and is_watched():
         typer.echo(printable(f"loading {model} ..."), err=True)

@@ -9,7 +9,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -104,12 +104,15 @@ def evaluate(
     of strings in, one row each out), or with `score_pairs`. With `limit`, only the first so many items count.
     `metrics` are your own (`metrics.Metric`), measured and shown with ours.
     """
-    return _evaluate(model, ItemsTask(items[:limit], images, benchmark, name, limit, tuple(metrics)), **options)
+    called = name or (benchmark.name if benchmark else "items")
+    return _evaluate(model, ItemsTask(called, items[:limit], images, benchmark, limit, tuple(metrics)), **options)
 
 
 def evaluate_set(model: Any, data: AnySet, **options: Unpack[Options]) -> Result:
     """The same of a set of `evaluation.sets.kinds.open_set`: classification, retrieval or ratings."""
-    return _evaluate(model, Loaded(data.name, data=data).task(), **options)
+    from equipoise.evaluation.sets.kinds import SetTask
+
+    return _evaluate(model, SetTask(data), **options)
 
 
 def _how(model: Any, options: Options) -> ScoringOptions:
@@ -124,14 +127,14 @@ def _how(model: Any, options: Options) -> ScoringOptions:
 
 @dataclass(frozen=True)
 class ItemsTask:
-    """Items to evaluate a model on."""
+    """Items to evaluate a model on, and where their images lie."""
 
+    name: str
     items: Sequence[Item]
-    images: str | Path | ImageSource | None
-    benchmark: Benchmark | None
-    name: str | None
+    images: str | Path | ImageSource | None = None
+    benchmark: Benchmark | None = None
     limit: int | None = None
-    own: tuple[Metric, ...] = ()
+    own: tuple[Metric, ...] = ()  # metrics of the user's
     kind = "items"
 
     @property
@@ -276,24 +279,6 @@ def _edits(items: Iterable[Item]) -> Iterator[str]:
                 yield " ".join(filter(None, (kind, edit.op, edit.target)))
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """What a name of `--bench` means: a benchmark's items and where their images lie, or a set."""
-
-    name: str
-    items: Sequence[Item] = ()
-    benchmark: Benchmark | None = None
-    images: str | Path | ImageSource | None = None
-    data: AnySet | None = None
-
-    def task(self, limit: int | None = None, metrics: Sequence[Metric] = ()) -> Any:
-        if self.data is None:
-            return ItemsTask(self.items[:limit], self.images, self.benchmark, None, limit, tuple(metrics))
-        from equipoise.evaluation.sets.kinds import SetTask
-
-        return SetTask(self.data)
-
-
 def read_benchmarks(
     names: Sequence[str],
     *,
@@ -303,19 +288,19 @@ def read_benchmarks(
     out: Path | None = None,
     average: str | None = None,
     templates: Path | None = None,
-) -> list[Loaded]:
-    """Benchmarks, items files and sets by name; all that can be known and refused without a model.
+) -> list[Any]:
+    """Benchmarks, items files and sets by name, as tasks; all that can be known and refused without a model.
 
     `source` holds annotation files and `data` images; where only one is named it stands for both.
     """
-    loaded: list[Loaded] = []  # every one is read before the first is scored: a typing error must not cost hours
+    tasks: list[Any] = []  # every one is read before the first is scored: a typing error must not cost hours
     for name in [one for wanted in names for one in ([wanted] if registry.is_set(wanted) else registry.expand(wanted))]:
         if registry.is_set(name):
-            from equipoise.evaluation.sets.kinds import open_set
+            from equipoise.evaluation.sets.kinds import SetTask, open_set
 
             split = splits[0] if splits else "test"
             found = open_set(name, source=source, data=data, split=split, templates=templates)
-            loaded.append(Loaded(found.name, data=found))
+            tasks.append(SetTask(found))
             continue
         folder = source or data
         if folder is None and name in registry.names() and registry.get(name).drawn:
@@ -326,20 +311,20 @@ def read_benchmarks(
         registry.require_images(name, items)
         benchmark.require_rule(average)
         require_tags(benchmark.metrics, items)
-        loaded.append(Loaded(benchmark.name, items, benchmark, data or folder))
-    labels = [one.name for one in loaded]
-    if templates is not None and not any(one.data is not None for one in loaded):
+        tasks.append(ItemsTask(benchmark.name, items, data or folder, benchmark))
+    labels = [one.name for one in tasks]
+    if templates is not None and not any(one.kind != "items" for one in tasks):
         raise UserError("--templates is only for zero-shot classification; no --bench is one")
     if out is not None and len(set(labels)) < len(labels):
         raise UserError(f"two of {', '.join(labels)} would be kept in one folder of {out}; evaluate them one by one")
     if out is not None and (leaving := [label for label in labels if not stays_inside(label)]):
         raise UserError(f"the benchmark {leaving[0]!r} cannot be kept in {out}: its name would be a folder outside")
-    return loaded
+    return tasks
 
 
 def evaluate_loaded(
     model: Any,
-    loaded: Sequence[Loaded],
+    tasks: Sequence[Any],
     *,
     limit: int | None = None,
     metrics: Sequence[Metric] = (),
@@ -351,8 +336,10 @@ def evaluate_loaded(
     `ranks` that all call this, the first yields the results; the others help it and yield nothing.
     """
     ranks, out = options.get("ranks", ALONE), options.get("out")
-    for one in loaded:
-        task = one.task(limit, metrics)
+    for one in tasks:
+        task = one
+        if one.kind == "items":
+            task = replace(one, items=one.items[:limit], limit=limit, own=tuple(metrics))
         here: Options = {**options, "out": None if out is None else Path(out) / one.name}
         if ranks.number == 0:
             yield _evaluate(model, task, **here)

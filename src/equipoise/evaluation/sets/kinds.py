@@ -60,6 +60,10 @@ class SetTask:
         return self.data.kind
 
     @property
+    def name(self) -> str:
+        return self.data.name
+
+    @property
     def place(self) -> str:
         return str(self.data.source)
 
