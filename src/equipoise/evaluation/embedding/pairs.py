@@ -45,9 +45,9 @@ LONG = 60.0  # seconds still to come that are worth a line
 
 @dataclass
 class Paired:
-    """The score of every text of every image."""
+    """The score of every text of every image; or of every choice, the share that its right text won."""
 
-    scores: dict[ImageRef, dict[str, float]]
+    scores: dict[ImageRef, dict[Any, float]]
     bad: dict[ImageRef, str]
     digests: dict[str, bytes]  # path -> SHA-256 of the photo
     counts: dict[str, int]
@@ -305,24 +305,13 @@ LEVEL = 0.5  # of every negative
 Duel = tuple[str, str]  # a right text and a negative
 
 
-@dataclass
-class Chosen:
-    """The share of choices that a right text won against a negative, for each image."""
-
-    shares: dict[ImageRef, dict[Duel, float]] = field(default_factory=dict)
-    bad: dict[ImageRef, str] = field(default_factory=dict)
-    digests: dict[str, bytes] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-
-def choose_all(model: Any, items: Sequence[Item], source: ImageSource, batch_size: int) -> Chosen:
+def choose_all(model: Any, items: Sequence[Item], source: ImageSource, batch_size: int) -> Paired:
     """Every distinct choice once. The model keeps its own answers: what is asked here may have been answered before."""
     duels: dict[ImageRef, dict[Duel, None]] = {}
     for item in items:
         for ref in item.images():
             duels.setdefault(ref, {}).update(dict.fromkeys(duels_of(item)))
-    found = Chosen()
+    found = Paired({}, {}, {}, {})
     waiting: list[tuple[ImageRef, Any, Duel]] = []
     with progress(sum(map(len, duels.values())), "choices ", "pairs") as advance:
 
@@ -332,7 +321,7 @@ def choose_all(model: Any, items: Sequence[Item], source: ImageSource, batch_siz
             if len(shares) != len(waiting):
                 raise UserError(f"prefer: expected {len(waiting)} shares, found {len(shares)}")
             for (ref, _, duel), share in zip(waiting, shares, strict=True):
-                found.shares.setdefault(ref, {})[duel] = float(share)
+                found.scores.setdefault(ref, {})[duel] = float(share)
             advance(len(waiting))
             waiting.clear()
 
@@ -359,11 +348,11 @@ def duels_of(item: Item) -> list[Duel]:
     return [(one, text.text) for one in right for text in item.negatives]
 
 
-def scores_of(item: Item, chosen: Chosen) -> list[float]:
+def scores_of(item: Item, chosen: Paired) -> list[float]:
     """The scores of an item's texts for each of its images, caption first."""
     values = []
     for ref in item.images():
-        shares = chosen.shares[ref]
+        shares = chosen.scores[ref]
         for right in (item.caption, *(text.text for text in item.positives)):
             values.append(min(shares[right, text.text] for text in item.negatives))
         values += [LEVEL] * len(item.negatives)

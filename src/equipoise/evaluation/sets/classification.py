@@ -20,8 +20,9 @@ from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef
 from equipoise.data.readers.sets.kinds import ClassSet
 from equipoise.evaluation.embedding.cache import ScoringOptions
+from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets.retrieval import distinct
-from equipoise.evaluation.sets.scoring import Measured, ReadLog, clusters, means, vectors
+from equipoise.evaluation.sets.scoring import Measured, clusters, means, vectors
 from equipoise.models.base import kind_of
 
 _BYTES = 64 * 2**20  # of scores at a time
@@ -47,7 +48,7 @@ def texts_of(data: ClassSet) -> list[list[str]]:
     return [[template.replace("{}", name) for template in data.templates] for name in data.classes]
 
 
-def score(model: Any, data: ClassSet, how: ScoringOptions, log: ReadLog) -> list[ClassRow]:
+def score(model: Any, data: ClassSet, how: ScoringOptions, log: Scoring) -> list[ClassRow]:
     if kind_of(model) == "pairs":
         raise UserError(
             f"{data.name}: classification needs a model that embeds; this one scores pairs, and would be asked "

@@ -31,14 +31,14 @@ from equipoise.evaluation.embedding.cache import ScoringOptions, default_world
 from equipoise.evaluation.record import BenchmarkId, Change, Interval, Metrics
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets import classification, ratings, retrieval
-from equipoise.evaluation.sets.scoring import Measured, ReadLog, digests, numbers
+from equipoise.evaluation.sets.scoring import Measured, digests, numbers
 from equipoise.models.base import NEEDS_NEGATIVES, kind_of
 
 
 @dataclass(frozen=True)
 class Kind:
     row: type[BaseModel]
-    score: Callable[[Any, Any, ScoringOptions, ReadLog], Sequence[Any]]
+    score: Callable[[Any, Any, ScoringOptions, Scoring], Sequence[Any]]
     measure: Callable[[Sequence[Any], Mapping[str, int], int, int], tuple[dict[str, Measured], Any, int]]
 
 
@@ -85,9 +85,9 @@ class SetTask:
                 f"{spec} compares a caption with hard negatives, and {self.data.name} ({self.kind}) has none; it is "
                 "for items. A score for any text comes from blind:lm:FOLDER"
             )
-        log = ReadLog()
-        rows = KINDS[self.kind].score(model, self.data, how, log)
-        return Scoring(rows, log.skipped, log.digests, log.counts)
+        scoring = Scoring([])
+        scoring.rows = KINDS[self.kind].score(model, self.data, how, scoring)
+        return scoring
 
 
 def measure(kind: str, rows: Sequence[Any], counts: Mapping[str, int], seed: int) -> Metrics:

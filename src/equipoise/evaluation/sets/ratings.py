@@ -18,8 +18,8 @@ from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import RatingSet
 from equipoise.evaluation.embedding.cache import ScoringOptions
-from equipoise.evaluation.scoring import cosines
-from equipoise.evaluation.sets.scoring import Measured, ReadLog, clusters, pair_scores, vectors
+from equipoise.evaluation.scoring import Scoring, cosines
+from equipoise.evaluation.sets.scoring import Measured, clusters, pair_scores, vectors
 from equipoise.models.base import kind_of
 
 _TOGETHER = 256  # resamples at a time
@@ -36,7 +36,7 @@ class RatingRow(BaseModel):
     score: float
 
 
-def score(model: Any, data: RatingSet, how: ScoringOptions, log: ReadLog) -> list[RatingRow]:
+def score(model: Any, data: RatingSet, how: ScoringOptions, log: Scoring) -> list[RatingRow]:
     values = (_of_pairs if kind_of(model) == "pairs" else _of_vectors)(model, data, how, log)
     pairs = [pair for pair in data.pairs if pair.photo.path not in log.skipped]
     if len(pairs) < 2:
@@ -47,7 +47,7 @@ def score(model: Any, data: RatingSet, how: ScoringOptions, log: ReadLog) -> lis
     ]
 
 
-def _of_vectors(model: Any, data: RatingSet, how: ScoringOptions, log: ReadLog) -> list[float]:
+def _of_vectors(model: Any, data: RatingSet, how: ScoringOptions, log: Scoring) -> list[float]:
     texts = list(dict.fromkeys(pair.text for pair in data.pairs))
     found = vectors(model, data.refs(), texts, data.source, how, log)
     pairs = [pair for pair in data.pairs if pair.photo.path not in log.skipped]
@@ -57,7 +57,7 @@ def _of_vectors(model: Any, data: RatingSet, how: ScoringOptions, log: ReadLog) 
     return values
 
 
-def _of_pairs(model: Any, data: RatingSet, how: ScoringOptions, log: ReadLog) -> list[float]:
+def _of_pairs(model: Any, data: RatingSet, how: ScoringOptions, log: Scoring) -> list[float]:
     refs = data.refs()
     texts: dict[str, list[str]] = {}
     for pair in data.pairs:

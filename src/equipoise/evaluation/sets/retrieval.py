@@ -22,7 +22,8 @@ from pydantic import BaseModel, ConfigDict
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import Caption, CaptionSet
 from equipoise.evaluation.embedding.cache import ScoringOptions
-from equipoise.evaluation.sets.scoring import Measured, ReadLog, clusters, means, pair_scores, vectors
+from equipoise.evaluation.scoring import Scoring
+from equipoise.evaluation.sets.scoring import Measured, clusters, means, pair_scores, vectors
 from equipoise.models.base import kind_of
 
 _logger = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ class RetrievalRow(BaseModel):
     tie: bool
 
 
-def score(model: Any, data: CaptionSet, how: ScoringOptions, log: ReadLog) -> list[RetrievalRow]:
+def score(model: Any, data: CaptionSet, how: ScoringOptions, log: Scoring) -> list[RetrievalRow]:
     strings = list(dict.fromkeys(caption.text for caption in data.captions))
     if kind_of(model) == "pairs":
         if (pairs := len(data.photos) * len(strings)) > COSTLY:
@@ -62,7 +63,7 @@ def score(model: Any, data: CaptionSet, how: ScoringOptions, log: ReadLog) -> li
     return _rows(data, photos, captions, strings, by_cosines(images, texts))
 
 
-def _usable(data: CaptionSet, log: ReadLog) -> tuple[list[int], list[Caption]]:
+def _usable(data: CaptionSet, log: Scoring) -> tuple[list[int], list[Caption]]:
     """The places of the photos that were read, and their captions."""
     photos = [place for place, photo in enumerate(data.photos) if photo.path not in log.skipped]
     if len(photos) < 2:

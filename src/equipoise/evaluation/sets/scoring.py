@@ -8,7 +8,7 @@ resamples, so those of two runs on one set are paired.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,28 +22,19 @@ from equipoise.data.items import ImageRef, Item, Text
 from equipoise.evaluation.embedding.cache import EmbeddingCache, ScoringOptions
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.record import Interval, ItemNumbers, Number
-from equipoise.evaluation.scoring import score_items
+from equipoise.evaluation.scoring import Scoring, score_items
 
 PAIRS = 50_000  # that a pair scorer is asked for at a time: their scores are small, their bookkeeping is not
 
 
-@dataclass
-class ReadLog:
-    """What was read on the way."""
-
-    digests: dict[str, bytes] = field(default_factory=dict)  # path -> SHA-256 of the photo
-    skipped: dict[str, str] = field(default_factory=dict)  # path -> why
-    counts: dict[str, int] = field(default_factory=dict)
-
-
-def present(refs: Sequence[ImageRef], source: ImageSource, how: ScoringOptions, log: ReadLog) -> list[ImageRef]:
+def present(refs: Sequence[ImageRef], source: ImageSource, how: ScoringOptions, log: Scoring) -> list[ImageRef]:
     """The photos that the source has; the others are refused, or skipped where that is allowed."""
     missing = absent(source, dict.fromkeys(ref.path for ref in refs))
     refuse_unread({path: f"{path}: missing" for path in missing}, source, how, log)
     return [ref for ref in refs if ref.path not in log.skipped]
 
 
-def refuse_unread(bad: dict[str, str], source: ImageSource, how: ScoringOptions, log: ReadLog) -> None:
+def refuse_unread(bad: dict[str, str], source: ImageSource, how: ScoringOptions, log: Scoring) -> None:
     if bad and not how.allow_missing:
         raise UserError(
             f"{len(bad):,} photos {source} are missing or cannot be used:\n{listed(list(bad.values()))}\n"
@@ -54,11 +45,11 @@ def refuse_unread(bad: dict[str, str], source: ImageSource, how: ScoringOptions,
 
 def digests(refs: Sequence[ImageRef], source: ImageSource, how: ScoringOptions) -> dict[str, bytes]:
     """The SHA-256 of each photo, without a model: is a finished run still of these photos?"""
-    return photo_digests((ref.path for ref in present(refs, source, how, ReadLog())), source, how.workers)
+    return photo_digests((ref.path for ref in present(refs, source, how, Scoring([]))), source, how.workers)
 
 
 def vectors(
-    model: Any, refs: Sequence[ImageRef], texts: Sequence[str], source: ImageSource, how: ScoringOptions, log: ReadLog
+    model: Any, refs: Sequence[ImageRef], texts: Sequence[str], source: ImageSource, how: ScoringOptions, log: Scoring
 ) -> Embedded:
     """Unit vectors of photos and texts."""
     known = of_model(model, how.batch_size, EMBEDDING_CODE)
@@ -81,7 +72,7 @@ def pair_scores(
     texts: Sequence[Sequence[str]],
     source: ImageSource,
     how: ScoringOptions,
-    log: ReadLog,
+    log: Scoring,
 ) -> list[NDArray[np.float64]]:
     """The scores of each photo with its own list of texts; nothing where the photo was skipped.
 
