@@ -47,9 +47,8 @@ class Shown(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
     id: str
     texts: Texts | None = None
-    boxes: list[
-        list[float] | None
-    ] = []  # x, y, width, height in pixels, as `Item.images()`; none where no image has one
+    boxes: list[list[float] | None] = []  # x, y, width, height in pixels, as `Item.images()`; none: no image has one
+    outcome: dict[str, bool | float] = {}  # by metric
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
@@ -160,20 +159,12 @@ def is_outcomes_only(record: RunRecord) -> bool:
     return record.published is not None and record.published.outcomes_only
 
 
-class _Outcome(BaseModel):
-    id: str
-    outcome: dict[str, bool | float]
-
-
 def read_outcomes(folder: Path, record: RunRecord, rows: Sequence[ItemScores]) -> Outcomes:
     """The outcomes of a run's scores; those of the user's own metrics are read, as only the user's code makes them."""
     outcomes = outcomes_of(rows)
     if not record.settings.metrics:
         return outcomes
-    path = _items_file(folder)
-    problems = Problems(str(path))
-    lines = [line.outcome for _, line in checked(jsonl_lines(path, problems), _Outcome, problems, doubled=False)]
-    problems.raise_if_any()
+    lines = [line.outcome for line in read_shown(folder)]
     own = {
         metric.name: np.array([line.get(metric.name, math.nan) for line in lines], dtype=np.float64)
         for metric in record.settings.metrics

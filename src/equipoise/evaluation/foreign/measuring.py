@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,9 +68,8 @@ def published_run(
         items, benchmark = registry.load(bench, None if source is None else Path(source), splits)
     benchmark.require_rule(average)
     subject = " and ".join(map(str, files))
-    foreign = read_any(files, benchmark.name)
-    found = fitted(foreign, benchmark, items, splits, subject)
-    called = model or foreign.model or " + ".join(path.name.partition(".")[0] for path in files)
+    found = fitted(read_any(files, benchmark.name), benchmark, items, splits, subject)
+    called = model or found.model or " + ".join(path.name.partition(".")[0] for path in files)
     parts = _parts(_benchmark_id(found, benchmark), called, files, seed, metrics)
     folder = None if out is None else Path(out)
     with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
@@ -78,10 +77,10 @@ def published_run(
             claim(folder, parts, command="metrics")
         rows, outcomes = [*ROWS, *metrics], outcomes_of(found.rows)
         require_groups(found.rows, benchmark, average, subject)
-        measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=foreign.outcomes_only)
+        measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=found.outcomes_only)
         published = Published(
-            layout=foreign.layout, files=_hashes(files), **origin._asdict(), unknown=_unknown(foreign, found),
-            outcomes_only=foreign.outcomes_only, notes=found.notes,
+            layout=found.layout, files=_hashes(files), **origin._asdict(), unknown=_unknown(found),
+            outcomes_only=found.outcomes_only, notes=list(found.notes),
         )  # fmt: skip
         record = _record("items", parts, measured, published, len(found.rows), out, counts=_choices(found.rows))
         if folder is not None:
@@ -139,7 +138,7 @@ def _record(
     return new_record(kind, parts, n, arguments={"out": None if out is None else str(out)}, **more)
 
 
-def _benchmark_id(found: Fitted, benchmark: Benchmark) -> BenchmarkId:
+def _benchmark_id(found: Foreign, benchmark: Benchmark) -> BenchmarkId:
     """Which items; where nobody published their texts, they are known by their ids."""
     about = benchmark_id(found.items, benchmark)
     if not found.items:
@@ -148,11 +147,11 @@ def _benchmark_id(found: Fitted, benchmark: Benchmark) -> BenchmarkId:
     return about
 
 
-def _unknown(foreign: Foreign, found: Fitted) -> list[str]:
+def _unknown(found: Foreign) -> list[str]:
     """What the record of a run that was scored here would say."""
     lacking = ["the photos' bytes", "the model's weights and preprocessing"]
     lacking += [] if found.items else ["texts"]
-    return lacking + (["scores", "ties"] if foreign.outcomes_only else [])
+    return lacking + (["scores", "ties"] if found.outcomes_only else [])
 
 
 def _choices(rows: Sequence[ItemScores]) -> dict[str, int]:
@@ -172,18 +171,10 @@ def _choices(rows: Sequence[ItemScores]) -> dict[str, int]:
     }
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """Rows under the ids of the benchmark's items, and the items as far as they are known."""
-
-    rows: Sequence[ItemScores]
-    items: Sequence[Item]
-    notes: list[str]
-
-
 def fitted(
     foreign: Foreign, benchmark: Benchmark, items: Sequence[Item] | None, splits: Sequence[str], subject: str
-) -> Fitted:
+) -> Foreign:
+    """With rows under the ids of the benchmark's items, and the items as far as they are known."""
     rows, notes = foreign.rows, [OUTCOMES_ONLY] if foreign.outcomes_only else []
     if splits and foreign.layout == "equipoise" and items is None:
         raise UserError("--splits chooses items of the annotation files: name their folder with --source")
@@ -203,7 +194,7 @@ def fitted(
         _refuse_other_texts(foreign.items, items, subject)
         rows, known = foreign.fit(rows, items)
         rows = with_items(rows, known, subject) if known else rows  # none: all that they say is in the rows already
-    return Fitted(rows, known, [*notes, *filter(None, foreign.notes)])
+    return replace(foreign, rows=rows, items=known, notes=[*notes, *filter(None, foreign.notes)])
 
 
 def require_groups(rows: Sequence[ItemScores], benchmark: Benchmark, rule: str | None, subject: str) -> None:
