@@ -254,4 +254,5 @@ def check_for_defects(name: str, listed: list[Caption]) -> None:
         assert not kinds, "a text is both positive and negative"
     if name == "hard_positives_rules":
         assert replaced / len(listed) >= 0.90
-        assert swapped / with_and >= 0.25  # only plain equals; converses make up for the rest
+        # 21 % of all captions (52 before f78823e8): only four plain shapes swap, those that readers accept.
+        assert swapped / with_and >= 0.20
