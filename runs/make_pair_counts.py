@@ -18,12 +18,21 @@ from caption_halves import learning
 from needs import HALVES, existing
 
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.collocations import RARE, RELATIONS
-from equipoise.perturb.english.plausibility import CONTENT, pairs_of, places_in, sort_of
+from equipoise.perturb.english.collocations import RARE, RELATIONS, pairs_at
+from equipoise.perturb.english.plausibility import CONTENT, places_in, sort_of
 from equipoise.perturb.english.vocabulary import exclusive
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "pairs.json.gz"
 OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the images of the first, of so many at least
+
+
+def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
+    """All pairs of neighbours in a caption, as they are counted."""
+    return {
+        pair.filled(unit.word if pair.first is None and unit.kind == "adjective" else unit.lemma)
+        for place, unit in enumerate(caption.units)
+        for pair in pairs_at(caption, place, place + 1)
+    }
 
 
 def main() -> None:

@@ -15,57 +15,17 @@ from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.llm_client import Llm, LlmSettings, llm_for
 from equipoise.core.plugins import is_named, load_named, source_sha256
 from equipoise.data.identity import of_folder
-from equipoise.perturb.checks import (
-    can_be_told,
-    changed,
-    confirmed,
-    grammar,
-    not_a_positive,
-    not_there_too,
-    not_true_already,
-    not_true_elsewhere,
-    plausible,
-    really_swapped,
-    shares_sense,
-    small_edit,
-)
+from equipoise.perturb.checks import form, meaning
 from equipoise.perturb.dial import HIGHEST, LOWEST, PRECISION, Dial
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.vocabulary import SECTIONS, Section
 from equipoise.perturb.llm.recipes import LLM_RECIPES, PROMPTS, llm_recipe
+from equipoise.perturb.operations import papers
+from equipoise.perturb.operations import replace as replacing
+from equipoise.perturb.operations import swap_negative as swap
 from equipoise.perturb.operations.converse import converse_positive
-from equipoise.perturb.operations.papers import (
-    add_attribute,
-    add_false_detail,
-    add_object,
-    add_true_detail,
-    fill_any,
-    negate,
-    shuffle_all_but_nouns_and_adjectives,
-    shuffle_nouns_and_adjectives,
-    shuffle_trigrams,
-    shuffle_within_trigrams,
-    swap_any_nouns,
-)
-from equipoise.perturb.operations.replace import (
-    ALONE,
-    measured,
-    prepare,
-    replace_best,
-    replace_judged,
-    replace_negative,
-    replace_positive,
-)
 from equipoise.perturb.operations.roles import converse_negative
 from equipoise.perturb.operations.swap_candidates import prepare_swaps, swap_judged
-from equipoise.perturb.operations.swap_negative import (
-    swap_across,
-    swap_alike,
-    swap_attributes,
-    swap_nouns,
-    swap_phrases,
-    swap_spans,
-)
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Both, Check, Op, Recipe, Slot, Source
 from equipoise.perturb.sources.alternations import Alternations
@@ -75,21 +35,21 @@ from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
 
 CHECKS: tuple[Check, ...] = (
-    changed,
-    plausible,
-    can_be_told,
-    not_there_too,
-    small_edit,
-    grammar,
-    shares_sense,
-    not_true_already,
-    not_true_elsewhere,
-    really_swapped,
+    form.changed,
+    meaning.plausible,
+    meaning.can_be_told,
+    meaning.not_there_too,
+    form.small_edit,
+    form.grammar,
+    meaning.shares_sense,
+    meaning.not_true_already,
+    meaning.not_true_elsewhere,
+    meaning.really_swapped,
 )
 
 
 def _replace_negative(target: Section) -> Op:
-    return functools.partial(replace_negative, target=target)
+    return functools.partial(replacing.replace_negative, target=target)
 
 
 def _negative(target: Section) -> Slot:
@@ -106,7 +66,7 @@ _NO_GUESSES = (
 
 
 def _prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
-    prepare(captions, sources)
+    replacing.prepare(captions, sources)
     prepare_swaps(captions)
 
 
@@ -115,17 +75,17 @@ def balanced(precision: float = PRECISION) -> Recipe:
     dial = Dial(precision)
 
     def judged(target: Section, people: bool) -> Op:
-        return functools.partial(replace_judged, target=target, dial=dial, people=people)
+        return functools.partial(replacing.replace_judged, target=target, dial=dial, people=people)
 
     def positive(targets: Sequence[Section], strict: bool = False, trivial: bool = False) -> Op:
-        return functools.partial(replace_positive, targets=targets, dial=dial, strict=strict, trivial=trivial)
+        return functools.partial(replacing.replace_positive, targets=targets, dial=dial, strict=strict, trivial=trivial)
 
     def slots(target: Section) -> Iterator[Slot]:
         yield Slot(f"positive {target}", (positive((target,), strict=True),))
         yield Slot(f"negative {target}", (judged(target, False),))
 
-    lower = Dial(precision - ALONE)
-    alone = functools.partial(replace_positive, dial=lower, trivial=False)
+    lower = Dial(precision - replacing.ALONE)
+    alone = functools.partial(replacing.replace_positive, dial=lower, trivial=False)
     others = positive(SECTIONS), alone, positive(SECTIONS, trivial=True)
 
     return Recipe(
@@ -135,7 +95,7 @@ def balanced(precision: float = PRECISION) -> Recipe:
         (
             *(slot for target in SECTIONS for slot in slots(target)),
             *(
-                Slot(f"positive {name}", (functools.partial(measured, op=op, dial=dial),))
+                Slot(f"positive {name}", (functools.partial(replacing.measured, op=op, dial=dial),))
                 for name, op in (("swap", swap_positive), ("converse", converse_positive))
             ),
             Slot("positive replace", others, unless="positive"),
@@ -143,7 +103,7 @@ def balanced(precision: float = PRECISION) -> Recipe:
             Slot("negative swap", (functools.partial(swap_judged, dial=dial),)),
             Slot(
                 "negative alone",
-                (judged("object", True), functools.partial(replace_best, dial=dial)),
+                (judged("object", True), functools.partial(replacing.replace_best, dial=dial)),
                 unless="negative",
             ),
         ),
@@ -156,14 +116,14 @@ def balanced(precision: float = PRECISION) -> Recipe:
 # The judge has asked before what goes with a new word's neighbours, and what may be in the photo as well. Of the edits
 # that it keeps, readers pass what `plausible` and `not_there_too` would drop as often as the rest.
 _BALANCED_CHECKS: tuple[Check, ...] = (
-    changed,
-    can_be_told,
-    small_edit,
-    grammar,
-    not_true_already,
-    not_true_elsewhere,
-    really_swapped,
-    confirmed,
+    form.changed,
+    meaning.can_be_told,
+    form.small_edit,
+    form.grammar,
+    meaning.not_true_already,
+    meaning.not_true_elsewhere,
+    meaning.really_swapped,
+    meaning.confirmed,
 )
 
 RECIPES: dict[str, Recipe] = {
@@ -172,7 +132,7 @@ RECIPES: dict[str, Recipe] = {
         Recipe(
             "hard_positives_rules",
             'One replace positive and, where an "and" allows it, one swap positive; offline.',
-            (Slot("positive replace", (replace_positive,)), _SWAP_POSITIVE),
+            (Slot("positive replace", (replacing.replace_positive,)), _SWAP_POSITIVE),
             (_WORDS,),
             CHECKS,
             masked_lm="none",  # its guesses are fillers, not synonyms
@@ -183,10 +143,13 @@ RECIPES: dict[str, Recipe] = {
             'A swap positive around "and" and a swap negative, for training on swaps alone; offline.',
             (
                 _SWAP_POSITIVE,
-                Slot("negative swap", (swap_attributes, swap_alike, swap_phrases, swap_nouns, swap_across)),
+                Slot(
+                    "negative swap",
+                    (swap.swap_attributes, swap.swap_alike, swap.swap_phrases, swap.swap_nouns, swap.swap_across),
+                ),
             ),
             (),
-            (*CHECKS, not_a_positive),
+            (*CHECKS, meaning.not_a_positive),
         ),
         Recipe(
             "crepe_ma_2023",
@@ -195,8 +158,8 @@ RECIPES: dict[str, Recipe] = {
                 # Of the types that apply, one is drawn: nearly every caption has an object to replace, and taken in
                 # turn there were 3,765 objects, 72 attributes, 31 actions and 9 relations in 4,000 captions.
                 Slot("replace", tuple(map(_replace_negative, SECTIONS)), drawn=True),
-                Slot("swap", (swap_attributes, swap_phrases, swap_nouns)),
-                Slot("negate", (negate,)),
+                Slot("swap", (swap.swap_attributes, swap.swap_phrases, swap.swap_nouns)),
+                Slot("negate", (papers.negate,)),
             ),
             (_LEXICON, _WORDNET),
             CHECKS,
@@ -204,12 +167,7 @@ RECIPES: dict[str, Recipe] = {
         Recipe(
             "ce_clip_zhang_2024",
             "CE-CLIP's four types: relation (two nouns swapped), attribute, action, object; all checked.",
-            (
-                Slot("relation", (swap_nouns,)),
-                _negative("attribute"),
-                _negative("action"),
-                _negative("object"),
-            ),
+            (Slot("relation", (swap.swap_nouns,)), _negative("attribute"), _negative("action"), _negative("object")),
             (_LEXICON, _WORDNET),
             CHECKS,
             without_masked_lm=_NO_GUESSES,
@@ -218,29 +176,29 @@ RECIPES: dict[str, Recipe] = {
             "ce_clip_zhang_2024_faithful",
             "CE-CLIP's four types by the paper's rule: any two nouns, any adjective, verb, noun; unchecked.",
             (
-                Slot("relation", (swap_any_nouns,)),
-                Slot("attribute", (functools.partial(fill_any, target="attribute"),)),
-                Slot("action", (functools.partial(fill_any, target="action"),)),
-                Slot("object", (functools.partial(fill_any, target="object"),)),
+                Slot("relation", (papers.swap_any_nouns,)),
+                Slot("attribute", (functools.partial(papers.fill_any, target="attribute"),)),
+                Slot("action", (functools.partial(papers.fill_any, target="action"),)),
+                Slot("object", (functools.partial(papers.fill_any, target="object"),)),
             ),
             (_LEXICON, _WORDNET),
-            (changed,),
+            (form.changed,),
             masked_lm="fourth guess",
             without_masked_lm=_NO_GUESSES,
         ),
         Recipe(
             "negclip_yuksekgonul_2023",
             "NegCLIP's swaps of two spans of one type: phrases, nouns, verbs, adverbs or adjectives.",
-            (Slot("swap", (swap_spans,)),),
+            (Slot("swap", (swap.swap_spans,)),),
             (),
-            (changed, really_swapped),
+            (form.changed, meaning.really_swapped),
         ),
         Recipe(
             "negclip_yuksekgonul_2023_checked",
             "NegCLIP's swaps without those that say the same as before, or no English.",
-            (Slot("swap", (swap_spans,)),),
+            (Slot("swap", (swap.swap_spans,)),),
             (),
-            (*CHECKS, not_a_positive),
+            (*CHECKS, meaning.not_a_positive),
         ),
         Recipe(
             "svlc_doveh_2023",
@@ -254,25 +212,25 @@ RECIPES: dict[str, Recipe] = {
             "aro_order_yuksekgonul_2023",
             "ARO's four order shuffles, seeded.",
             (
-                Slot("nouns and adjectives", (shuffle_nouns_and_adjectives,)),
-                Slot("all but nouns and adjectives", (shuffle_all_but_nouns_and_adjectives,)),
-                Slot("within trigrams", (shuffle_within_trigrams,)),
-                Slot("trigrams", (shuffle_trigrams,)),
+                Slot("nouns and adjectives", (papers.shuffle_nouns_and_adjectives,)),
+                Slot("all but nouns and adjectives", (papers.shuffle_all_but_nouns_and_adjectives,)),
+                Slot("within trigrams", (papers.shuffle_within_trigrams,)),
+                Slot("trigrams", (papers.shuffle_trigrams,)),
             ),
             (),
-            (changed,),
+            (form.changed,),
         ),
         Recipe(
             "sugarcrepe_add_hsieh_2023",
             "SugarCrepe's ADD by rules: an object or an attribute that the photo does not have.",
-            (Slot("add object", (add_object,)), Slot("add attribute", (add_attribute,))),
+            (Slot("add object", (papers.add_object,)), Slot("add attribute", (papers.add_attribute,))),
             (),
             CHECKS,
         ),
         Recipe(
             "half_truth",
             "The caption and a false detail as negative; with a true one, which another caption names, as positive.",
-            (Slot("false detail", (add_false_detail,)), Slot("true detail", (add_true_detail,))),
+            (Slot("false detail", (papers.add_false_detail,)), Slot("true detail", (papers.add_true_detail,))),
             (),
             CHECKS,
         ),
@@ -293,8 +251,11 @@ def get_recipe(name: str, folder: str | None = None) -> Recipe:
             f"line: equipoise perturb CAPTIONS --recipe {name} --llm URL --llm-model NAME --out F.jsonl"
         )
     if name not in RECIPES:
-        known = (*RECIPES, *LLM_RECIPES)
-        raise UserError(f"no recipe {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}")
+        known = recipe_names()
+        raise UserError(
+            f"no recipe {name!r}; there are {', '.join(known)}, and py:module:name for your own."
+            f"{did_you_mean(name, known)}"
+        )
     return RECIPES[name]
 
 
@@ -373,12 +334,6 @@ def recipe_names() -> dict[str, str]:
 
 @functools.cache
 def _build(setup: Setup) -> Recipe:
-    names = recipe_names()
-    if setup.name not in names and not is_named(setup.name):
-        raise UserError(
-            f"no recipe {setup.name!r}; there are {', '.join(names)}, and py:module:name for your own."
-            f"{did_you_mean(setup.name, names)}"
-        )
     if setup.name in LLM_RECIPES:
         if setup.llm is None:
             raise UserError(

@@ -114,8 +114,6 @@ def _sums(places: Ints, values: Floats, count: int) -> Floats:
     return np.bincount(places, values, count).astype(np.float64, copy=False)
 
 
-# ---------------------------------------------------------------------------- words and pairs of words
-
 Bag = dict[str, float]
 
 

@@ -77,8 +77,6 @@ def _step(gap: float, grid: int) -> int:
     return step if gap > 0 else -step
 
 
-# ---------------------------------------------------------------------------- items
-
 Kind = Literal["positives", "negatives"]
 KINDS: tuple[Kind, ...] = ("positives", "negatives")
 Judges = dict[Kind, tuple[Judge, Judge]]

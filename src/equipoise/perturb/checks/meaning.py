@@ -10,7 +10,7 @@ from equipoise.perturb.english.caption import Caption, NounPhrase
 from equipoise.perturb.english.collocations import governor_of, is_seen_with
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.plausibility import IMPOSSIBLE, doubts
-from equipoise.perturb.english.vocabulary import exclusive, synonyms, word_set
+from equipoise.perturb.english.vocabulary import exclusive, synonyms, word_list, word_set
 from equipoise.perturb.english.wordnet import WORDNET, Letter, is_animate, is_garment, sets_of
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Candidate
@@ -98,19 +98,7 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
     return None
 
 
-_SAME_NUMBER = {
-    name: frozenset((word, digit, *more))
-    for word, digit, *more in (
-        ("two", "2", "couple", "pair", "both"),
-        ("three", "3", "trio"),
-        ("four", "4"),
-        ("five", "5"),
-        ("six", "6"),
-        ("seven", "7"),
-        ("eight", "8"),
-    )
-    for name in (word, digit)
-}
+_SAME_NUMBER = {name: frozenset(line.split()) for line in word_list("names of a number") for name in line.split()[:2]}
 _MALE = word_set("male words")
 _FEMALE = word_set("female words")
 _YOUNG = word_set("young nouns")

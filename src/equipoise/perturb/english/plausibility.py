@@ -26,7 +26,7 @@ from equipoise.perturb.english.collocations import (
     seen_in,
     variety,
 )
-from equipoise.perturb.english.vocabulary import word_set
+from equipoise.perturb.english.vocabulary import word_list, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_food, is_garment, is_person, is_thing, sets_of
 
 CONTENT = frozenset(("noun", "verb", "adjective", "adverb"))
@@ -49,26 +49,8 @@ _SAME_PLACE = {  # seldom words for what captions say otherwise
 FUR = word_set("fur colours")  # the colours of most animals
 COLOURS = word_set("colours")
 _PERSONS = ("man", "woman", "person", "people", "boy", "girl", "child")
-_SPORTS = {
-    "tennis": "tennis racket racquet serve",
-    "baseball": "baseball bat batter hitter pitcher catcher umpire mitt inning home-plate softball ballplayer pitch",
-    "soccer": "soccer goalie goalkeeper",
-    "golf": "golf golfer",
-    "surfing": "surf surfer surfboard wave wetsuit boogie",
-    "snow": "ski skier snowboard snowboarder slope snow sled lift",
-    "skateboarding": "skateboard skateboarder skater ramp halfpipe",
-    "cycling": "bicycle cyclist bicyclist pedal",
-    "frisbee": "frisbee disc",
-    "basketball": "basketball hoop",
-    "football": "football quarterback touchdown",
-    "swimming": "swimmer kayak kayaker canoe paddle",
-    "rowing": "rower rowing scull",
-    "rugby": "rugby scrum tackler",
-    "hockey": "hockey puck",
-    "volleyball": "volleyball",
-}
 _SPORT_OF: dict[str, frozenset[str]] = {}
-for _sport, _listed in _SPORTS.items():
+for _sport, _listed in (line.split(": ") for line in word_list("words of sports")):
     for _name in _listed.split():
         _SPORT_OF[_name] = _SPORT_OF.get(_name, frozenset()) | {_sport}
 _NATURAL = word_set("natural things")
@@ -146,15 +128,6 @@ def _is_seen_beside(noun: str, other: str) -> bool:
     if noun == other or seen_in("scene", noun, other) or seen_in("scene", other, noun):
         return True
     return counted("scene", noun, other).expected < 1.5
-
-
-def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
-    """All pairs of neighbours in a caption, as they are counted."""
-    return {
-        pair.filled(unit.word if pair.first is None and unit.kind == "adjective" else unit.lemma)
-        for place, unit in enumerate(caption.units)
-        for pair in pairs_at(caption, place, place + 1)
-    }
 
 
 NOT_KNOWN, UNLIKELY, IMPOSSIBLE = 1, 2, 3

@@ -134,8 +134,6 @@ def first_tags(words: Sequence[str]) -> list[str]:
     return tags
 
 
-# ---------------------------------------------------------------------------- Brill's contextual rules
-
 _Kind = Callable[[list[str], list[str], int, str, str], bool]
 
 _KINDS: dict[str, _Kind] = {  # w words, t tags, i the place; x and y are the rule's arguments
@@ -251,8 +249,6 @@ def tag(text: str) -> list[Token]:
     _fix_tags(words, tags, places)
     return [Token(*token, tags[place]) for place, token in zip(places, found, strict=True)]
 
-
-# ---------------------------------------------------------------------------- rules for captions
 
 _NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
 _AFTER_VERB = frozenset({"DT", "PRP$", "IN", "TO", "RP", "RB", ".", ",", "CC", "STAART", "PRP", "CD", "JJ", "VBG"})

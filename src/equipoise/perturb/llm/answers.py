@@ -159,8 +159,6 @@ def _swappable(words: list[str]) -> Counter[str]:
     return Counter(noun_lemma(word) for word in words if word not in {"a", "an"})
 
 
-# ---------------------------------------------------------------------------- the edit
-
 _TARGETS: dict[str, Target] = {
     "noun": "object", "adjective": "attribute", "number": "attribute", "adverb": "attribute", "verb": "action",
     "preposition": "relation",

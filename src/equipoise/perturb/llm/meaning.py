@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from equipoise.data.items import Edit
-from equipoise.perturb.checks import not_true_already
+from equipoise.perturb.checks.meaning import not_true_already
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
 from equipoise.perturb.english.vocabulary import SECTIONS, Section, exclusive, word_set
@@ -48,9 +48,6 @@ def keeps_meaning(caption: Caption, candidate: Candidate) -> str | None:
     if any(one[word] != other[word] for word in _NOT):
         return "the answer adds or drops a negation"
     return _contradiction(caption, new)
-
-
-# ---------------------------------------------------------------------------- swaps
 
 
 class _Word(NamedTuple):

@@ -11,25 +11,25 @@ for SWAP, whose captions are short, and 30 for REPLACE; the public code has 20 f
 from __future__ import annotations
 
 import random
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from equipoise.core.llm_client import Answer, Llm
 from equipoise.data.items import Operation
-from equipoise.perturb.checks import grammar
+from equipoise.perturb.checks.form import grammar
 from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.vocabulary import read_text
 from equipoise.perturb.llm.answers import CUT, any_text, edit_between, spoiled, tidy, valid
 from equipoise.perturb.llm.meaning import keeps_meaning
 from equipoise.perturb.recipe import Candidate, Check, Op, Recipe, Slot, Source
 
-PromptName = Literal["REPLACE", "SWAP", "REPLACE_VERB", "REPLACE_SPATIAL"]
-
 
 class Prompt(NamedTuple):
-    name: PromptName
+    name: str
     op: Operation
     instruction: str
-    shots: tuple[tuple[str, str], ...] = ()
+    shots: Sequence[tuple[str, str]] = ()
     max_tokens: int = 30
 
     @property
@@ -43,56 +43,8 @@ class Prompt(NamedTuple):
         return self.template.replace("{example}", caption)
 
 
-_SHOTS = (
-    ("three giraffes and two antelope", "two antelopes and three giraffes"),
-    (
-        "a blue and white stained glass clock shows the time",
-        "a white and blue stained glass clock shows the time",
-    ),
-    ("a mixture of rice and broccoli are put together", "a mixture of broccoli and rice are put together"),
-    ("a bathroom with a sink, toilet and shower", "a bathroom with a sink, shower and toilet"),
-    (
-        "there is a man wearing glasses and holding a wine bottle",
-        "there is a man holding a wine bottle and wearing glasses",
-    ),
-)
-
-
-PROMPTS: dict[PromptName, Prompt] = {
-    prompt.name: prompt
-    for prompt in (
-        Prompt(
-            "REPLACE",
-            "replace",
-            "Replace one word in this sentence with a synonym, without changing the meaning of the sentence. "
-            "Only output the changed sentence.",
-        ),
-        Prompt(
-            "SWAP",
-            "swap",
-            'Swap the words around the word "and" in a sentence without changing the meaning. '
-            "Only respond with the changed sentence.",
-            _SHOTS,
-            max_tokens=20,
-        ),
-        Prompt(
-            "REPLACE_VERB",
-            "replace",
-            "Replace one verb in this sentence with a synonym, without changing the meaning of the sentence. "
-            "Only output the changed sentence.",
-            (("a woman wearing a long coat", "a woman clothed in a long coat"),),
-        ),
-        Prompt(
-            "REPLACE_SPATIAL",
-            "replace",
-            "Replace a spatial preposition in this sentence with a synonym, without changing the meaning of the "
-            "sentence. Only output the changed sentence.",
-            (("a cat asleep under a chair", "a cat asleep beneath a chair"),),
-        ),
-    )
-}
-
-
+_FOUND: dict[str, Any] = tomllib.loads(read_text("prompts.toml"))
+PROMPTS = {name: Prompt(name, **about) for name, about in _FOUND.items()}
 SWAP_BELOW = 15  # words: the paper only swaps shorter captions
 
 
@@ -107,7 +59,7 @@ def _any(_: Caption) -> bool:
 
 class _Asked(NamedTuple):
     about: str
-    prompts: tuple[PromptName, ...]
+    prompts: tuple[str, ...]
     checks: tuple[Check, ...] = (valid, keeps_meaning, grammar)
 
 
@@ -136,7 +88,7 @@ def llm_recipe(name: str, llm: Llm) -> Recipe:
     return Recipe(name, asked.about, slots, (), asked.checks)
 
 
-def _asking(llm: Llm, name: PromptName, keep_cut: bool) -> Op:
+def _asking(llm: Llm, name: str, keep_cut: bool) -> Op:
     prompt, applies = PROMPTS[name], _APPLIES.get(name, _any)
     by = f"llm:{llm.settings.model}"
 

@@ -216,12 +216,7 @@ def prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
 
 
 def replace_judged(
-    caption: Caption,
-    sources: Sequence[Source],
-    rng: random.Random,
-    target: Section,
-    dial: Dial,
-    people: bool = True,
+    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section, dial: Dial, people: bool = True
 ) -> Iterator[Candidate | Refused]:
     """A later source is only asked when the earlier ones have nothing that passes.
 

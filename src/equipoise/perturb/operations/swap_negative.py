@@ -15,7 +15,7 @@ from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.collocations import misfit, pairs_at
 from equipoise.perturb.english.forms import like
-from equipoise.perturb.english.vocabulary import members, word_set
+from equipoise.perturb.english.vocabulary import members, word_list, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_person, is_thing, same_sort, sets_of
 from equipoise.perturb.recipe import Candidate, Source, edited
 
@@ -222,22 +222,12 @@ def _is_shared(caption: Caption, phrase: NounPhrase) -> bool:
     return caption.units[phrase.head].word in {"one", "ones"}
 
 
-_SORTS = {
-    "colour": "white/black/red/blue/green/yellow gold/brown tan/orange/pink/purple/gray grey silver/beige",
-    "size": "large big huge giant/small little tiny",
-    "height": "tall/short",
-    "material": "wooden wood/metal steel/plastic/stone/brick/glass/concrete/leather/paper",
-    "age": "old older elderly vintage/young new modern",
-    "wetness": "wet/dry",
-    "cleanness": "clean/dirty",
-    "pattern": "striped/plaid/floral",
-    "number": "two/three/four/five/six/seven/eight",
-}
-
-
 # Word -> (its sort, what it means within the sort): "a little girl with a small dessert" has nothing to swap.
 _SORT_OF = {
-    word: (sort, group) for sort, listed in _SORTS.items() for group in listed.split("/") for word in group.split()
+    word: (sort, group)
+    for sort, listed in (line.split(": ") for line in word_list("sorts of qualities"))
+    for group in listed.split("/")
+    for word in group.split()
 }
 
 

@@ -208,9 +208,6 @@ def _can_be_summed(counts: dict[str, Any]) -> bool:
     return True
 
 
-# ---------------------------------------------------------------------------- processes
-
-
 def _run_pool(
     setup: Setup,
     parts: Parts,
@@ -231,9 +228,6 @@ def _run_pool(
                 shard = running.pop(future)
                 found[shard.number] = future.result()
                 advance(shard.captions)
-
-
-# ---------------------------------------------------------------------------- the report
 
 
 def _finish(

@@ -101,8 +101,6 @@ def _texts(candidates: list[Candidate], spans: bool = True) -> tuple[Text, ...]:
     )
 
 
-# ---------------------------------------------------------------------------- counting
-
 HAVING = ("a positive", "a negative", "both", "both by swap", "both by replace", "neither")
 
 
@@ -261,8 +259,6 @@ def _perturb(recipes: tuple[Recipe, ...], setup: Setup, caption: Caption, record
     return found[0] if len(found) == 1 and record.item is None else joined(found, before_of(record))
 
 
-# ---------------------------------------------------------------------------- counting
-
 _PARTICULAR = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<!\w)\"[^\"]*\"(?!\w)|: .*| \(.*\)$")
 
 
@@ -276,23 +272,19 @@ _NO_REASON = "every candidate was"  # refused by a check: the checks have their 
 
 
 ASKED = ("answers", "answers_from_cache")  # of a language model
+COUNTED = ("edits", "dropped", "refused", "empty", "lacking")
+_WHEN = ("had", "added", "having")
 
 
 class Counts:
-    """What a shard, or all of them, kept and dropped."""
+    """What a shard kept and dropped, under the names of the report."""
 
     def __init__(self) -> None:
         self.nothing = 0
-        self.had = dict.fromkeys(HAVING, 0)  # before, where the input is an items file
-        self.added = dict.fromkeys(HAVING, 0)  # by this run
-        self.having = dict.fromkeys(HAVING, 0)  # now, both together
-        self.edits: Counter[str] = Counter()
-        self.dropped: Counter[str] = Counter()
-        self.refused: Counter[str] = Counter()
+        self.had, self.added, self.having = (dict.fromkeys(HAVING, 0) for _ in range(3))  # before, by this run, now
+        self.edits, self.dropped, self.refused, self.empty, self.lacking = (Counter[str]() for _ in COUNTED)
         self.refused_at: list[list[str]] = []
-        self.empty: Counter[str] = Counter()
         self.nothing_at: list[list[str]] = []
-        self.lacking: Counter[str] = Counter()
         self.lacking_at: dict[str, list[str]] = {}
         self.mix = Mix()
 
@@ -341,50 +333,24 @@ class Counts:
             self.having[name] += all_now[name]
 
     def to_json(self, captions: int) -> dict[str, Any]:
-        return {
-            "captions": captions,
-            "nothing": self.nothing,
-            "had": self.had,
-            "added": self.added,
-            "having": self.having,
-            "edits": dict(sorted(self.edits.items())),
-            "dropped": dict(sorted(self.dropped.items())),
-            "refused": dict(sorted(self.refused.items())),
-            "refused_at": self.refused_at,
-            "empty": dict(sorted(self.empty.items())),
-            "nothing_at": self.nothing_at,
-            "lacking": dict(sorted(self.lacking.items())),
-            "lacking_at": self.lacking_at,
-            "mix": self.mix.to_json(),
-        }
+        counters = {name: dict(sorted(getattr(self, name).items())) for name in COUNTED}
+        return {"captions": captions, **vars(self), **counters, "mix": self.mix.to_json()}
 
 
 def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
     """The counts of all shards together; reasons by how often they occur."""
-    total: dict[str, Any] = {"captions": 0, "items": 0, "nothing": 0}
-    counters: dict[str, Counter[str]] = {
-        name: Counter() for name in ("edits", "dropped", "refused", "empty", "lacking")
-    }
-    kinds = {when: dict.fromkeys(HAVING, 0) for when in ("had", "added", "having")}
-    places: list[list[str]] = []
-    missed: list[list[str]] = []
-    examples: dict[str, list[str]] = {}
     parts = list(parts)
-    for part in parts:
-        total |= {name: total.get(name, 0) + part[name] for name in ASKED if name in part}
-        kinds = {
-            when: {name: count + part[when][name] for name, count in found.items()} for when, found in kinds.items()
-        }
-        for name in ("captions", "items", "nothing"):
-            total[name] += part[name]
-        for name, counter in counters.items():
-            counter.update(part[name])
-        places += part["refused_at"][: shown - len(places)]
-        missed += part["nothing_at"][: shown - len(missed)]
-        examples = part["lacking_at"] | examples
-    ordered = {
-        name: dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))) for name, found in counters.items()
-    }
-    examples = {name: examples[name] for name in ordered["lacking"]}
-    listed = {"refused_at": places, "nothing_at": missed, "lacking_at": examples}
-    return {**total, **kinds, **ordered, **listed, "mix": mix.summed(part["mix"] for part in parts)}
+    asked = [name for name in ASKED if any(name in part for part in parts)]
+    total: dict[str, Any] = {name: sum(part[name] for part in parts) for name in ("captions", "items", "nothing")}
+    total |= {name: sum(part.get(name, 0) for part in parts) for name in asked}
+    total |= {when: {name: sum(part[when][name] for part in parts) for name in HAVING} for when in _WHEN}
+    for name in COUNTED:
+        found = sum((Counter[str](part[name]) for part in parts), Counter[str]())
+        total[name] = dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+    for name in ("refused_at", "nothing_at"):
+        total[name] = [place for part in parts for place in part[name]][:shown]
+    examples: dict[str, list[str]] = {}
+    for part in reversed(parts):
+        examples |= part["lacking_at"]
+    total["lacking_at"] = {name: examples[name] for name in total["lacking"]}
+    return {**total, "mix": mix.summed(part["mix"] for part in parts)}

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.forms import inflect, noun_lemma
 from equipoise.perturb.english.plausibility import FUR, seen_pair
-from equipoise.perturb.english.vocabulary import Kinds, Section, count, kinds, members, word_set
+from equipoise.perturb.english.vocabulary import Kinds, Section, count, kinds, members, word_list, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_person, is_thing
 from equipoise.perturb.recipe import Proposal
 
@@ -29,23 +29,8 @@ _COLOURS = (  # those in one group are called by each other's names
     ("brown", "tan"), ("orange",), ("pink",), ("purple",), ("gray", "grey", "silver"),
 )  # fmt: skip
 GROUP_OF = {colour: number for number, group in enumerate(_COLOURS) for colour in group}
-ALIKE = frozenset(  # colours that people mix up in a photo
-    frozenset(pair)
-    for pair in (
-        (0, 10),
-        (1, 10),
-        (2, 7),
-        (2, 8),
-        (2, 6),
-        (5, 7),
-        (6, 7),
-        (1, 6),
-        (3, 9),
-        (8, 9),
-        (5, 6),
-        (0, 5),
-        (4, 3),
-    )
+ALIKE = frozenset(  # colours that people mix up in a photo, by their groups
+    frozenset(GROUP_OF[colour] for colour in pair.split()) for pair in word_list("colours mixed up")
 )
 _COLOURLESS = word_set("colourless things")
 
