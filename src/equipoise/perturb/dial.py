@@ -60,6 +60,10 @@ class Dial:
         where the new word is of a wide line or proposed by the judge."""
         return _least(self.precision)
 
+    def refusing(self, times: float) -> Dial:
+        """The dial by which readers refuse so many times as many."""
+        return Dial(1 - times * (1 - self.precision))
+
     def stricter(self) -> Dial:
         """For captions that the judge knows less well."""
         return Dial(max(self.precision, _STRICTER))

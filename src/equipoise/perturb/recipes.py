@@ -70,21 +70,24 @@ def _prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
     prepare_swaps(captions)
 
 
+_ALONE = 0.045  # of the precision: what the only positive of a caption may lack
+
+
 def balanced(precision: float = PRECISION) -> Recipe:
     """Negatives that readers accept as often as the dial asks."""
-    dial = Dial(precision)
-
-    def judged(target: Section, people: bool) -> Op:
-        return functools.partial(replacing.replace_judged, target=target, dial=dial, people=people)
+    dial, surer = Dial(precision), Dial(precision).refusing(replacing.SURER)
+    best = functools.partial(replacing.replace_best, dial=dial)
 
     def positive(targets: Sequence[Section], strict: bool = False, trivial: bool = False) -> Op:
         return functools.partial(replacing.replace_positive, targets=targets, dial=dial, strict=strict, trivial=trivial)
 
     def slots(target: Section) -> Iterator[Slot]:
         yield Slot(f"positive {target}", (positive((target,), strict=True),))
-        yield Slot(f"negative {target}", (judged(target, False),))
+        negative = functools.partial(replacing.replace_judged, target=target, dial=surer, people=False)
+        yield Slot(f"negative {target}", (negative,))
 
-    lower = Dial(precision - replacing.ALONE)
+    people = functools.partial(replacing.replace_judged, target="object", dial=dial, people=True)
+    lower = Dial(precision - _ALONE)
     alone = functools.partial(replacing.replace_positive, dial=lower, trivial=False)
     others = positive(SECTIONS), alone, positive(SECTIONS, trivial=True)
 
@@ -103,7 +106,7 @@ def balanced(precision: float = PRECISION) -> Recipe:
             Slot("negative swap", (functools.partial(swap_judged, dial=dial),)),
             Slot(
                 "negative alone",
-                (judged("object", True), functools.partial(replacing.replace_best, dial=dial)),
+                (functools.partial(best, people=False), people, functools.partial(best, people=True)),
                 unless="negative",
             ),
         ),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from equipoise.data.items import Edit
-from equipoise.perturb import Caption, checks, get_recipe, perturb_caption
+from equipoise.perturb import Caption, get_recipe, perturb_caption
+from equipoise.perturb.checks import form, meaning
 from equipoise.perturb.recipe import Candidate, Kind, edited
 
 
@@ -17,17 +18,15 @@ def candidate(
 
 def test_changed() -> None:
     caption = Caption("A cat on a bed.")
-    assert checks.changed(caption, candidate("a CAT on a bed!")) == "the edit changes nothing"
-    assert checks.changed(caption, candidate("A dog on a bed.")) is None
+    assert form.changed(caption, candidate("a CAT on a bed!")) == "the edit changes nothing"
+    assert form.changed(caption, candidate("A dog on a bed.")) is None
 
 
 def test_small_edit() -> None:
     caption = Caption("A cat on a bed.")
-    assert checks.small_edit(caption, candidate("A bed on a cat.", op="swap")) is None
-    assert checks.small_edit(caption, candidate("A bed on a dog.", op="swap")) == "the swap changed other words"
-    assert "words differ" in (
-        checks.small_edit(caption, candidate("Quite something else is to be seen here now")) or ""
-    )
+    assert form.small_edit(caption, candidate("A bed on a cat.", op="swap")) is None
+    assert form.small_edit(caption, candidate("A bed on a dog.", op="swap")) == "the swap changed other words"
+    assert "words differ" in (form.small_edit(caption, candidate("Quite something else is to be seen here now")) or "")
 
 
 @pytest.mark.parametrize(
@@ -41,11 +40,11 @@ def test_small_edit() -> None:
     ],
 )
 def test_grammar(text: str, reason: str) -> None:
-    assert (checks.grammar(Caption("A cat on a bed"), candidate(text)) or "").startswith(reason)
+    assert (form.grammar(Caption("A cat on a bed"), candidate(text)) or "").startswith(reason)
 
 
 def test_grammar_does_not_blame_the_edit_for_old_mistakes() -> None:
-    assert checks.grammar(Caption("A orange on on a bed"), candidate("A orange on on a couch")) is None
+    assert form.grammar(Caption("A orange on on a bed"), candidate("A orange on on a couch")) is None
 
 
 @pytest.mark.parametrize(
@@ -53,43 +52,45 @@ def test_grammar_does_not_blame_the_edit_for_old_mistakes() -> None:
 )
 def test_a_negative_is_no_synonym_and_no_kind_of_the_original(source: str, to: str) -> None:
     found = candidate(f"A {to} here", **{"from": source, "to": to})
-    assert checks.not_true_already(Caption(f"A {source} here"), found)
+    assert meaning.not_true_already(Caption(f"A {source} here"), found)
 
 
 def test_a_negative_of_another_thing_is_kept() -> None:
     found = candidate("A cat here", **{"from": "dog", "to": "cat"})
-    assert checks.not_true_already(Caption("A dog here"), found) is None
+    assert meaning.not_true_already(Caption("A dog here"), found) is None
 
 
 def test_other_captions_of_the_image_are_read() -> None:
     caption = Caption("A dog on a couch", ("Two puppies and a cat on a sofa",))
-    assert checks.not_true_elsewhere(caption, candidate("A cat on a couch", **{"from": "dog", "to": "cat"}))
-    assert checks.not_true_elsewhere(caption, candidate("A dog on a loveseat", **{"from": "couch", "to": "couch"}))
-    assert checks.not_true_elsewhere(caption, candidate("A horse on a couch", **{"from": "dog", "to": "horse"})) is None
+    assert meaning.not_true_elsewhere(caption, candidate("A cat on a couch", **{"from": "dog", "to": "cat"}))
+    assert meaning.not_true_elsewhere(caption, candidate("A dog on a loveseat", **{"from": "couch", "to": "couch"}))
+    assert (
+        meaning.not_true_elsewhere(caption, candidate("A horse on a couch", **{"from": "dog", "to": "horse"})) is None
+    )
     relation = candidate("A dog under a couch", target="relation", **{"from": "on", "to": "under"})
-    assert checks.not_true_elsewhere(Caption("A dog on a couch", ("it lies under a lamp",)), relation)
+    assert meaning.not_true_elsewhere(Caption("A dog on a couch", ("it lies under a lamp",)), relation)
 
 
 def test_positives_must_share_a_sense() -> None:
     caption = Caption("A couch here")
     wrong = candidate("A lamp here", "positive", by="masked", **{"from": "couch", "to": "lamp"})
     right = candidate("A sofa here", "positive", by="masked", **{"from": "couch", "to": "sofa"})
-    assert checks.shares_sense(caption, wrong)
-    assert checks.shares_sense(caption, right) is None
+    assert meaning.shares_sense(caption, wrong)
+    assert meaning.shares_sense(caption, right) is None
 
 
 def test_a_swap_that_another_caption_says_is_dropped() -> None:
     caption = Caption("A dog chasing a cat", ("a cat chasing a dog!",))
-    assert checks.really_swapped(caption, candidate("A cat chasing a dog", op="swap"))
+    assert meaning.really_swapped(caption, candidate("A cat chasing a dog", op="swap"))
 
 
 def test_a_swap_negative_is_not_a_swap_positive() -> None:
     caption = Caption("There are a toilet, a sink, and a shower in a bathroom.")
     same = candidate("There are a toilet, a shower, and a sink in a bathroom.", op="swap")
-    assert checks.not_a_positive(caption, same) == "the swap would keep the meaning"
-    assert checks.not_a_positive(caption, same._replace(kind="positive")) is None
+    assert meaning.not_a_positive(caption, same) == "the swap would keep the meaning"
+    assert meaning.not_a_positive(caption, same._replace(kind="positive")) is None
     other = candidate("There are a bathroom, a sink, and a shower in a toilet.", op="swap")
-    assert checks.not_a_positive(caption, other) is None
+    assert meaning.not_a_positive(caption, other) is None
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_a_bound_makes_a_number_inexact_and_a_colour_never(text: str, source: st
         target="attribute",
         **{"from": source, "to": "blue", "span": (start, start + len(source))},  # type: ignore[arg-type]
     )
-    assert (checks.can_be_told(Caption(text), found) is None) == kept
+    assert (meaning.can_be_told(Caption(text), found) is None) == kept
 
 
 def confirmed(text: str, old: str, new: str, target: str, *others: str) -> str | None:
@@ -121,7 +122,7 @@ def confirmed(text: str, old: str, new: str, target: str, *others: str) -> str |
     span = (start, start + len(old))
     written = text[:start] + new + text[span[1] :]
     made = edited(text, "negative", "replace", target, span, new, "lexicon", written)  # type: ignore[arg-type]
-    return checks.confirmed(Caption(text, others), made)
+    return meaning.confirmed(Caption(text, others), made)
 
 
 def test_a_number_needs_another_caption_that_gives_it() -> None:

@@ -267,25 +267,27 @@ def _why_none(caption: Caption, sources: Sequence[Source], target: Section, dial
 
 
 def replace_best(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, dial: Dial
+    caption: Caption, sources: Sequence[Source], rng: random.Random, dial: Dial, people: bool
 ) -> Iterator[Candidate | Refused]:
-    """For a caption that has no negative: of all targets the one that readers are likeliest to accept. It may be a
-    little less sure than others, since the best of all is taken here and not any that passes."""
+    """For a caption that has no negative: of all targets the one that readers are likeliest to accept. `people`: also
+    one word for a person for another, and what is a little less sure."""
     asked = dial_for(caption, dial)
     if is_bounded(caption.text) or asked is None:
         return
-    lower = Dial(asked.precision - ALONE)
+    lower = asked.refusing(ALONE) if people else asked
     found = [
         (accepted(kind_of(each), row[0]), each)
         for tiers in judged_of(caption, sources).values()
         for each, row in itertools.chain.from_iterable(tiers)
-        if _passes(each, row[0], lower)
+        if _passes(each, row[0], lower) and (people or not _are_people(caption.text[each.start : each.end], each.to))
     ]
     for likely, each in sorted(found, key=lambda pair: -pair[0]):
         yield replaced(caption.text, "negative", each)._replace(expected=likely)
 
 
-ALONE = 0.045  # of the precision
+# Of a caption's only negative readers may refuse 1.76 times as many as the dial says, of other replaced words fewer: so
+# more captions have a negative, and readers should accept as many of all negatives.
+ALONE, SURER = 1.76, 0.875
 
 
 def judged_of(caption: Caption, sources: Sequence[Source]) -> Judged:

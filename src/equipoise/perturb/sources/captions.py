@@ -241,8 +241,6 @@ def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Propo
     if head.lemma in _COLOURLESS or is_person(head.lemma) or not is_thing(head.lemma):
         return
     inside = {unit.word for unit in units[phrase.start : phrase.end]}
-    if any(unit.kind == "adjective" and unit.word not in _BEFORE_COLOUR for unit in units[phrase.core : phrase.head]):
-        return
     if not inside.isdisjoint(GROUP_OF) or "and" in inside:
         return
     if any(unit.word not in _BEFORE_COLOUR for unit in units[phrase.core : phrase.head]):
