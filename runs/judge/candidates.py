@@ -36,7 +36,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from caption_halves import coco, flickr, train2017
 from needs import HALVES, existing
 
-from equipoise.perturb import Caption, checks, get_recipe
+from equipoise.perturb import Caption, get_recipe
+from equipoise.perturb.checks.meaning import plausible
 from equipoise.perturb.english.forms import write_edit
 from equipoise.perturb.english.vocabulary import SECTIONS
 from equipoise.perturb.judge import SORTS, Pair, reading_of
@@ -45,7 +46,7 @@ from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import CHECKS
 
 RECIPE = get_recipe("balanced")
-KEPT = tuple(check for check in CHECKS if check is not checks.plausible)  # what the judge has no say in
+KEPT = tuple(check for check in CHECKS if check is not plausible)  # what the judge has no say in
 LONGEST = 28  # words of a caption whose swaps are listed
 LETTERS = "ptig"
 

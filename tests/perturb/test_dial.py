@@ -9,10 +9,10 @@ import pytest
 
 from equipoise.core.errors import UserError
 from equipoise.perturb import Caption, Setup, dial, perturb_caption, perturb_file
-from equipoise.perturb.dial import Dial, accepted, at, calibration, positive_kind
+from equipoise.perturb.dial import PRECISION, Dial, accepted, at, calibration, positive_kind
 from equipoise.perturb.mix import Mix, described, expected
-from equipoise.perturb.operations.replace import is_of_people, passing
-from equipoise.perturb.recipe import perturb_captions
+from equipoise.perturb.operations.replace import ALONE, SURER, is_of_people, passing
+from equipoise.perturb.recipe import Candidate, perturb_captions
 from equipoise.perturb.recipes import balanced
 from equipoise.perturb.trivial import kind_of_edit, trivial_kind
 
@@ -53,6 +53,27 @@ def test_what_is_written_is_as_sure_as_the_file_says(monkeypatch: pytest.MonkeyP
     strict = {**calibration(), "least": {target: [[0.8, 1.1], [0.99, 1.1]] for target in calibration()["least"]}}
     monkeypatch.setattr(dial, "calibration", lambda: strict)
     assert not [each for one in captions() for each in perturb_caption(balanced(0.91), one).negatives]
+
+
+def test_only_the_one_negative_of_a_caption_may_be_less_sure() -> None:
+    def is_as_sure(each: Candidate, precision: float) -> bool:
+        return (each.expected or 0) >= at(calibration()["least"][each.edit.target], precision)
+
+    made = [found.negatives for found in perturb_captions(balanced(), [*captions(), *map(Caption, MORE)])]
+    several, one = ([each for found in made for each in found if (len(found) > 1) == many] for many in (True, False))
+    for listed, times in ((several, SURER), (one, ALONE)):
+        assert listed and all(is_as_sure(each, Dial().refusing(times).precision) for each in listed)
+    assert not all(is_as_sure(each, PRECISION) for each in one)
+
+
+MORE = [
+    "A dog runs across a field",
+    "A man is walking down a street",
+    "A group of people standing around a table",
+    "A kitchen with a stove and a sink",
+    "A train sits at the station",
+    "A plate of food on a table",
+]
 
 
 def test_curves_rise_and_are_straight_between_points() -> None:
