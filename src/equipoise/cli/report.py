@@ -63,8 +63,9 @@ def report(
         raise UserError("--title and --about are for the page (--format html)")
     if images is not None:
         open_source(images)  # a wrong path is said before anything is read
-    sets = [record for _, record in find_runs(runs, sets=True) if record.kind != "items"]
-    if table is None or len(sets) < len(find_runs(runs, sets=True)):
+    found = [record for _, record in find_runs(runs)]
+    sets = [record for record in found if record.kind != "items"]
+    if table is None or len(sets) < len(found):
         chapters = read_chapters(runs, read_points(points) if points else ())
     else:  # a table of retrieval, classification or ratings alone
         chapters = []

@@ -208,17 +208,14 @@ def read_result(folder: Path) -> RunRecord:
     raise AssertionError("a result that does not validate has problems")
 
 
-def find_runs(folders: Sequence[Path], sets: bool = False) -> list[tuple[Path, RunRecord]]:
-    """Every finished run of items in or below the folders, in order; with `sets` those of other kinds too."""
+def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
+    """Every finished run in or below the folders, in order."""
     found = []
     for folder in folders:
         places = [path.parent for path in sorted(folder.rglob("result.json"))] if folder.is_dir() else [folder]
-        records = [(place, read_result(place)) for place in places]
-        wanted = [(place, record) for place, record in records if sets or record.kind == "items"]
-        if not wanted:
-            other = f"; {records[0][0]} is a run of {records[0][1].kind}" if records else " (no result.json)"
-            raise UserError(f"{folder}: no finished run in it{other}; make one with `equipoise eval`")
-        found += wanted
+        if not places:
+            raise UserError(f"{folder}: no finished run in it (no result.json); make one with `equipoise eval`")
+        found += [(place, read_result(place)) for place in places]
     return found
 
 

@@ -142,7 +142,7 @@ def read_chapters(
 
     `names` are what to call runs by their resolved folders; the others are called after their folders.
     """
-    found = {place.resolve(): record for place, record in find_runs(folders, sets=True) if record.kind == "items"}
+    found = {place.resolve(): record for place, record in find_runs(folders) if record.kind == "items"}
     if not found:
         raise UserError(f"{folders[0]}: no finished run of items in it; make one with `equipoise eval`")
     called = labels({place: record.benchmark.name for place, record in found.items()}) | dict(names or {})

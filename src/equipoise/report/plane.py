@@ -172,7 +172,7 @@ def with_retention(chapters: Sequence[Chapter], folders: Sequence[Path]) -> list
     """The chapters, each with a figure for every set (retrieval, classification, ratings) of its models below the
     folders. Whose run it is, the weights say; where they are not recorded, the spec does."""
     places = dict.fromkeys(folders)
-    found = [(place, record) for place, record in find_runs(list(places), sets=True) if record.kind in FIRST]
+    found = [(place, record) for place, record in find_runs(list(places)) if record.kind in FIRST]
     if not found:
         return list(chapters)
     known = {_identity(entry.run.records[0].model) for chapter in chapters for entry in chapter.entries}

@@ -195,14 +195,14 @@ def rule_of(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
 
 def own_metrics(folders: Sequence[Path]) -> list[str]:
     """The names of the user's own metrics in runs."""
-    found = [record for folder in folders for _, record in find_runs([folder], sets=True)]
+    found = [record for folder in folders for _, record in find_runs([folder])]
     return sorted({metric.name for record in found for metric in record.settings.metrics})
 
 
 def by_benchmark(folder: Path) -> dict[str, Path]:
     """The run of each benchmark below a folder; two of one are refused, as nobody said which is meant."""
     found: dict[str, Path] = {}
-    for where, record in find_runs([folder], sets=True):
+    for where, record in find_runs([folder]):
         name = record.benchmark.name
         if name in found:
             raise UserError(
