@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
 
 import typer
 
 from equipoise.cli.options import AverageOption, Seed
 from equipoise.core.errors import UserError
-
-if TYPE_CHECKING:
-    from equipoise.evaluation.comparing.folders import Flips
 
 
 def compare(
@@ -46,7 +42,7 @@ def compare(
 
     Of retrieval, zero-shot classification and ratings the differences with their intervals.
     """
-    from dataclasses import asdict
+    from pydantic_core import to_jsonable_python
 
     from equipoise.evaluation.comparing.folders import compare_folders, own_metrics, seeds_of
     from equipoise.evaluation.comparing.gate import check_gates, read_gate
@@ -63,16 +59,10 @@ def compare(
         found.require_whole()
     passed = check_gates(gates, found.differences)
     if as_json:
+        parts = {"flips": found.flips, "groups": found.groups, "gates": passed}
         value = {
             "differences": [one.model_dump(mode="json", exclude_none=True) for one in found.differences],
-            "flips": [_flips_json(one) for one in found.flips],
-            "groups": {
-                name: {metric: [asdict(one) for one in placed] for metric, placed in by_metric.items()}
-                for name, by_metric in found.groups.items()
-            },
-            "gates": [asdict(gate) for gate in passed],
-            "left_out": found.left_out,
-            "warnings": found.warnings,
+            **to_jsonable_python(parts | {"left_out": found.left_out, "warnings": found.warnings}),
         }
         typer.echo(json.dumps(value, indent=2))
     else:
@@ -82,12 +72,3 @@ def compare(
             for gate in failed:
                 typer.echo(gate_line(gate), err=True)
         raise typer.Exit(1)
-
-
-def _flips_json(flipped: Flips) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    value = asdict(flipped)
-    for item, one in zip(value["items"], flipped.items, strict=True):
-        item["texts"] = one.texts.model_dump() if one.texts else None
-    return value
