@@ -301,10 +301,10 @@ def _score(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
 
 
-def percent(numbers: Numbers, name: str) -> str:
+def percent(numbers: Numbers, name: str, digits: int = 1) -> str:
     """'61.6 [60.9, 62.3]' of a fraction and its interval."""
     found = numbers.metrics.get(name)
-    return in_percent(found.value, found.interval) if found else "-"
+    return in_percent(found.value, found.interval, digits) if found else "-"
 
 
 def share(numbers: Numbers, name: str) -> str:
@@ -312,8 +312,8 @@ def share(numbers: Numbers, name: str) -> str:
     return percent(numbers, name).partition(" ")[0]
 
 
-def in_percent(value: float, interval: Interval | None) -> str:
-    shown = [f"{100 * one:.1f}" for one in (value, *(interval or ()))]
+def in_percent(value: float, interval: Interval | None, digits: int = 1) -> str:
+    shown = [f"{100 * one:.{digits}f}" for one in (value, *(interval or ()))]
     return f"{shown[0]} [{shown[1]}, {shown[2]}]" if interval else shown[0]
 
 
