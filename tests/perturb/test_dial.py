@@ -47,12 +47,13 @@ def test_a_higher_setting_lets_less_pass() -> None:
 
 
 def test_what_is_written_is_as_sure_as_the_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each negative of a slot passes the bound of its kind; a file that asks for everything lets nothing pass."""
+    """Each negative of a slot passes the bound of its kind; a file that asks for everything lets none pass."""
     made = [each for one in captions() for each in perturb_caption(balanced(0.9), one).negatives]
     assert len(made) > 5 and all(each.expected is not None and each.expected > 0.7 for each in made)
     strict = {**calibration(), "least": {target: [[0.8, 1.1], [0.99, 1.1]] for target in calibration()["least"]}}
     monkeypatch.setattr(dial, "calibration", lambda: strict)
-    assert not [each for one in captions() for each in perturb_caption(balanced(0.91), one).negatives]
+    found = [perturb_caption(balanced(0.91), one).negatives for one in captions()]
+    assert all(len(negatives) < 2 for negatives in found), "only the best of a caption, which has a bound of its own"
 
 
 def test_only_the_one_negative_of_a_caption_may_be_less_sure() -> None:
@@ -61,8 +62,8 @@ def test_only_the_one_negative_of_a_caption_may_be_less_sure() -> None:
 
     made = [found.negatives for found in perturb_captions(balanced(), [*captions(), *map(Caption, MORE)])]
     several, one = ([each for found in made for each in found if (len(found) > 1) == many] for many in (True, False))
-    for listed, times in ((several, SURER), (one, ALONE)):
-        assert listed and all(is_as_sure(each, Dial().refusing(times).precision) for each in listed)
+    assert several and all(is_as_sure(each, Dial().refusing(SURER).precision) for each in several)
+    assert all((each.expected or 0) >= 1 - ALONE * (1 - PRECISION) for each in one)
     assert not all(is_as_sure(each, PRECISION) for each in one)
 
 

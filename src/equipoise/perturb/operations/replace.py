@@ -270,24 +270,23 @@ def replace_best(
     caption: Caption, sources: Sequence[Source], rng: random.Random, dial: Dial, people: bool
 ) -> Iterator[Candidate | Refused]:
     """For a caption that has no negative: of all targets the one that readers are likeliest to accept. `people`: also
-    one word for a person for another, and what is a little less sure."""
+    one word for a person for another, and what is less sure."""
     asked = dial_for(caption, dial)
     if is_bounded(caption.text) or asked is None:
         return
-    lower = asked.refusing(ALONE) if people else asked
-    found = [
-        (accepted(kind_of(each), row[0]), each)
-        for tiers in judged_of(caption, sources).values()
-        for each, row in itertools.chain.from_iterable(tiers)
-        if _passes(each, row[0], lower) and (people or not _are_people(caption.text[each.start : each.end], each.to))
-    ]
-    for likely, each in sorted(found, key=lambda pair: -pair[0]):
-        yield replaced(caption.text, "negative", each)._replace(expected=likely)
+    floor = 1 - ALONE * (1 - asked.precision) if people else 1.0
+    judged = itertools.chain.from_iterable(itertools.chain.from_iterable(judged_of(caption, sources).values()))
+    found = [(accepted(kind_of(each), row[0]), each, row[0]) for each, row in judged]
+    for likely, each, chance in sorted(found, key=lambda one: -one[0]):
+        if (likely >= floor or _passes(each, chance, asked)) and (
+            people or not _are_people(caption.text[each.start : each.end], each.to)
+        ):
+            yield replaced(caption.text, "negative", each)._replace(expected=likely)
 
 
-# Of a caption's only negative readers may refuse 1.76 times as many as the dial says, of other replaced words fewer: so
-# more captions have a negative, and readers should accept as many of all negatives.
-ALONE, SURER = 1.76, 0.875
+# Of a caption's only negative readers may refuse so many times as many as the dial says, of other replaced words fewer:
+# so more captions have a negative, and readers should accept as many of all negatives.
+ALONE, SURER = 2.7, 0.875
 
 
 def judged_of(caption: Caption, sources: Sequence[Source]) -> Judged:
