@@ -52,6 +52,8 @@ _LOADERS = {  # module below equipoise, function; a module is imported when its 
     "itm": ("models.scorers.itm", "load_itm"),
     "vqa": ("models.scorers.generative", "load_vqa"),
     "likelihood": ("models.scorers.generative", "load_likelihood"),
+    "served": ("models.served", "load_served"),
+    "blind": ("models.blind.load", "load_blind"),
 }
 
 
@@ -60,17 +62,10 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
     kind, rest = kind_named(spec), spec.partition(":")[2]
     if kind == "py":
         return _own(rest, spec)
-    if kind == "blind":
-        from equipoise.models.blind.load import load_blind
+    if kind in OF_PHOTOS:
+        from equipoise.models.clip import pick_device, pick_dtype
 
-        return cast(Model, load_blind(rest, spec=spec, device=device))
-    if kind == "served":
-        from equipoise.models.served import load_served
-
-        return cast(Model, load_served(rest, spec=spec))
-    from equipoise.models.clip import pick_device, pick_dtype
-
-    pick_device(device), pick_dtype(dtype)  # refused before gigabytes are read
+        pick_device(device), pick_dtype(dtype)  # refused before gigabytes are read
     if kind == "world":
         return _world(device, dtype)
     spec = plain_spec(spec)
@@ -111,13 +106,12 @@ def plain_spec(spec: str) -> str:
     return f"{kind}:{Path(name)}{mark}{options}"
 
 
-def _world(device: str, dtype: str) -> Model:
-    from importlib import resources
-    from pathlib import Path
+WORLD = Path(__file__).parents[1] / "world" / "base"
 
-    folder = Path(str(resources.files("equipoise.world").joinpath("base")))
-    if not (folder / "config.json").is_file():
+
+def _world(device: str, dtype: str) -> Model:
+    if not (WORLD / "config.json").is_file():
         raise UserError("model 'world': the base model is not in this installation; reinstall equipoise")
     from equipoise.models.hf import load_folder
 
-    return load_folder(folder, spec="world", device=device, dtype=dtype)
+    return load_folder(WORLD, spec="world", device=device, dtype=dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.facts import described
 from equipoise.data.items import Item
-from equipoise.world.splits import BALANCED, UNSEEN, picture, world_items, write_world
+from equipoise.world.splits import BALANCED, UNSEEN, encoded, picture, world_items, write_world
 
 SIZE = 2000  # items of a test set
 SEED = 0
@@ -38,6 +37,4 @@ class LargePictures:
     """An image source for people: an item's scene as a PNG, larger, without lamp and grain."""
 
     def read(self, path: str) -> bytes:
-        stream = io.BytesIO()
-        picture(path, 160, clean=True).save(stream, "PNG")
-        return stream.getvalue()
+        return encoded(picture(path, 160, clean=True), "PNG")

@@ -133,6 +133,12 @@ def picture(path: str, pixels: int = PIXELS, clean: bool = False) -> Image.Image
     return Image.fromarray(draw(scene_of(path), pixels, clean))
 
 
+def encoded(image: Image.Image, kind: str, **options: int) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, kind, **options)
+    return stream.getvalue()
+
+
 class DrawnImages:
     """An image source for training that needs no files: a path is drawn when it is first read."""
 
@@ -146,9 +152,7 @@ class DrawnImages:
 
     def read(self, path: str) -> bytes:
         if (found := self._kept.get(path)) is None:
-            stream = io.BytesIO()
-            picture(path).save(stream, "BMP")
-            found = stream.getvalue()
+            found = encoded(picture(path), "BMP")
             if len(self._kept) < KEPT:
                 self._kept[path] = found
         return found
@@ -174,7 +178,7 @@ def write_world(items: Sequence[Item], out: Path, name: str, *, wait: bool = Tru
         with progress(len(todo), f"drawing {name}", "images") as advance:
             for path in todo:
                 with atomic_write(out / path, "wb", flush=False) as handle:
-                    handle.write(_png(path))
+                    handle.write(encoded(picture(path), "PNG", compress_level=1))
                 advance(1)
         if not same:
             write_items(file, items)
@@ -184,12 +188,6 @@ def write_world(items: Sequence[Item], out: Path, name: str, *, wait: bool = Tru
 def _missing(out: Path, paths: Sequence[str]) -> list[str]:
     """Pictures that are not there, or empty: a power cut may leave a name without its bytes."""
     return [path for path in paths if not (target := out / path).is_file() or not target.stat().st_size]
-
-
-def _png(path: str) -> bytes:
-    stream = io.BytesIO()
-    picture(path).save(stream, "PNG", compress_level=1)
-    return stream.getvalue()
 
 
 def make_world(n: int, seed: int, out: str | Path, split: str = "finetune") -> Path:

@@ -22,6 +22,7 @@ from equipoise.models.preprocess import Preprocess, from_config
 from equipoise.models.scorers import xvlm
 from equipoise.models.scorers.heads import Contrast, Family, Head, family_named
 from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, padded
+from equipoise.models.scorers.xvlm import XVLM
 from equipoise.models.tokens import check_tokenizer
 
 SCORES = {"itm": "log-odds of a match", "itc": "cosine", "sum": "logit of a match plus cosine"}
@@ -145,9 +146,9 @@ def _read_scale(folder: Path, network: Any) -> None:
 
 def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> MatchingModel:
     """A file is X-VLM's: every other family is a folder."""
-    matches = {"itm": xvlm.itm, "itc": xvlm.itc, "sum": xvlm.match_plus_cosine}
-    heads = {name: Head("XVLM", xvlm.XVLM.look, match) for name, match in matches.items()}
-    family = Family("xvlm", heads, contrast=Contrast(xvlm.embed_image, xvlm.embed_text))
+    matches = {"itm": XVLM.itm, "itc": XVLM.itc, "sum": XVLM.match_plus_cosine}
+    heads = {name: Head("XVLM", XVLM.look, match) for name, match in matches.items()}
+    family = Family("xvlm", heads, contrast=Contrast(XVLM.embed_image, XVLM.embed_text))
     tokenizer = load_tokenizer(path.parent)
     network, pixels, notes = xvlm.read_xvlm(path)
     check_tokenizer(tokenizer, network.config.vocab_size, causal=False, where=spec)

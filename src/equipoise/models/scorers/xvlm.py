@@ -82,6 +82,26 @@ class XVLM(nn.Module):
         logits: torch.Tensor = self.itm_head(text[:, 0])
         return logits
 
+    def itm(self, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        logits = self.match(seen, *self.read(ids, mask))
+        return logits[:, 1] - logits[:, 0]
+
+    def itc(self, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return self.cosine(seen, self.read(ids, mask)[0])
+
+    def match_plus_cosine(self, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """What ARO and CE-CLIP publish for X-VLM: the logit of a match and the cosine, added."""
+        text, added = self.read(ids, mask)
+        return self.match(seen, text, added)[:, 1] + self.cosine(seen, text)
+
+    def embed_image(self, seen: torch.Tensor) -> torch.Tensor:
+        features: torch.Tensor = self.vision_proj(seen[:, 0])
+        return features
+
+    def embed_text(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        features: torch.Tensor = self.text_proj(self.read(ids, mask)[0][:, 0])
+        return features
+
     def ours(self, state: State) -> State:
         """A file's tensors by our names; what has none (boxes, masked words, masks of attention) is left out."""
         found = {name: state[name] for name in ("logit_scale",) if name in state}
@@ -99,31 +119,6 @@ class XVLM(nn.Module):
             theirs |= {"logit_scale": state["logit_scale"], "temp": (-state["logit_scale"]).exp()}
         save_file({name: tensor.contiguous() for name, tensor in theirs.items()}, folder / "model.safetensors")
         write_json(folder / "config.json", CONFIG)
-
-
-def itm(network: XVLM, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    logits = network.match(seen, *network.read(ids, mask))
-    return logits[:, 1] - logits[:, 0]
-
-
-def embed_image(network: XVLM, seen: torch.Tensor) -> torch.Tensor:
-    features: torch.Tensor = network.vision_proj(seen[:, 0])
-    return features
-
-
-def embed_text(network: XVLM, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    features: torch.Tensor = network.text_proj(network.read(ids, mask)[0][:, 0])
-    return features
-
-
-def itc(network: XVLM, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    return network.cosine(seen, network.read(ids, mask)[0])
-
-
-def match_plus_cosine(network: XVLM, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """What ARO and CE-CLIP publish for X-VLM: the logit of a match and the cosine, added."""
-    text, added = network.read(ids, mask)
-    return network.match(seen, text, added)[:, 1] + network.cosine(seen, text)
 
 
 class Pixels:

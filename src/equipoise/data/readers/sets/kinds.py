@@ -13,13 +13,17 @@ Kind = Literal["classification", "retrieval", "ratings"]
 
 
 @dataclass(frozen=True)
-class ClassSet:
-    """Photos that each show one of `classes`. A template has `{}` where the name of a class goes."""
-
-    kind: ClassVar[Kind] = "classification"
+class _Set:
     name: str
     split: str | None
     source: ImageSource
+
+
+@dataclass(frozen=True)
+class ClassSet(_Set):
+    """Photos that each show one of `classes`. A template has `{}` where the name of a class goes."""
+
+    kind: ClassVar[Kind] = "classification"
     classes: tuple[str, ...]
     templates: tuple[str, ...]
     photos: tuple[tuple[str, int], ...]  # path, number of its class
@@ -42,13 +46,10 @@ class Caption:
 
 
 @dataclass(frozen=True)
-class CaptionSet:
+class CaptionSet(_Set):
     """Photos, each with the captions that people wrote of it."""
 
     kind: ClassVar[Kind] = "retrieval"
-    name: str
-    split: str | None
-    source: ImageSource
     photos: tuple[ImageRef, ...]
     captions: tuple[Caption, ...]
     left_out: dict[str, str] = field(default_factory=dict)  # where -> why a caption could not be read
@@ -73,13 +74,10 @@ class Rated:
 
 
 @dataclass(frozen=True)
-class RatingSet:
+class RatingSet(_Set):
     """Captions and photos, and how well people found that they belong together."""
 
     kind: ClassVar[Kind] = "ratings"
-    name: str
-    split: str | None
-    source: ImageSource
     pairs: tuple[Rated, ...]
 
     def refs(self) -> list[ImageRef]:
