@@ -33,8 +33,8 @@ class Finding:
     serious: bool  # a run would refuse it, or the numbers would not be the benchmark's
 
     def lines(self) -> list[str]:
-        more = [f"    ... and {self.count - len(self.examples)} more"] if self.count > len(self.examples) else []
-        return [f"  {self.count:,} {self.what}", *(f"    {example}" for example in self.examples), *more]
+        more = [f"... and {self.count - len(self.examples)} more"] if self.count > len(self.examples) else []
+        return [f"  {self.count:,} {self.what}", *(f"    {line}" for line in [*self.examples, *more])]
 
 
 class Example(NamedTuple):

@@ -12,19 +12,15 @@ import itertools
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from pydantic import Field
-
+from equipoise.benchmarks.aro import Number
 from equipoise.benchmarks.ceilings import as_read
 from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
 from equipoise.data.items import ImageRef, Item, texts
 
 log = logging.getLogger(__name__)
-
-
-Number = Annotated[float, Field(strict=False)]
 
 
 class _Row(Raw):

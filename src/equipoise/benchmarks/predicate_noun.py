@@ -2,14 +2,11 @@
 
 Both the right and the wrong sentence were written twice ("a man is wearing glasses", "the man wears glasses"), so every
 row is asked in two splits: `first` has the first wording as caption and its own wrong sentence as negative, the other
-wording as hard positive; `alt` the reverse. Original accuracy of a split is the paper's accuracy per row. The paper
-itself counts pairs: rows 2m and 2m+1 swap right and wrong sentence, and a model that likes one of the two sentences
-whatever the photo shows gets every second row right and no pair. That is the metric `mirrored`, which also tells how
-many rows are right in both wordings, in one, in none, each wording against its own wrong sentence.
+wording as hard positive; `alt` the reverse. The paper itself counts pairs: rows 2m and 2m+1 swap right and wrong
+sentence, and a model that likes one of the two whatever the photo shows gets no pair right (metric `mirrored`).
 
-`part` is "noun" where the subject differs and "predicate" where the object does, as the paper's tables call them. The
-wrong sentence is true of somebody else in the photo; cut to the box of the right one, nearly all difficulty is gone,
-which is the paper's control. Its boxes are fractions of the photo, so pixels need the photos.
+`part` is "noun" where the subject differs and "predicate" where the object does. The wrong sentence is true of somebody
+else in the photo; cut to the box of the right one, nearly all difficulty is gone, which is the paper's control.
 """
 
 from __future__ import annotations
@@ -30,7 +27,6 @@ from equipoise.data.items import ImageRef, Item, texts
 ROWS = 2584
 PARTS = {"subject": "noun", "object": "predicate"}  # what the paper calls the values of `pos`
 _FILE = "eval_set.json"
-_NAMED = 5
 
 
 class _Relationship(Raw):
@@ -86,12 +82,8 @@ def _check_mirrored(items: Sequence[Item], subject: str) -> None:
         pairs.setdefault((item.tags["split"], item.tags["pair"]), []).append(item)
     wrong = [key for key, pair in pairs.items() if not _mirror(pair)]
     problems = Problems(subject)
-    if wrong:
-        shown = ", ".join(f"{split} {2 * int(pair)} and {2 * int(pair) + 1}" for split, pair in wrong[:_NAMED])
-        more = ", ..." if len(wrong) > _NAMED else ""
-        problems.add(
-            "", f"{len(wrong):,} of {len(pairs):,} pairs are not two rows that mirror each other: {shown}{more}"
-        )
+    rows = [f"{split} {2 * int(pair)} and {2 * int(pair) + 1}" for split, pair in wrong]
+    problems.add_some(f"of {len(pairs):,} pairs are not two rows that mirror each other", rows)
     problems.raise_if_any("Rows 2m and 2m+1 must swap the right and the wrong sentence. Get the file again.")
 
 

@@ -17,12 +17,10 @@ from pathlib import Path
 from equipoise.benchmarks.aro import Attribution
 from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, choose, read
-from equipoise.core.errors import UserError
+from equipoise.core.errors import UserError, listed
 from equipoise.data.items import Edit, Item, texts
 
 log = logging.getLogger(__name__)
-
-_SHOWN = 5
 
 
 class _Record(Attribution):
@@ -116,8 +114,7 @@ def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:
 
 
 def _summary(misfits: list[str]) -> str:
-    more = [f"... and {len(misfits) - _SHOWN} more"] if len(misfits) > _SHOWN else []
-    return "\n  ".join([f"{len(misfits)} records do not fit and are left out:", *misfits[:_SHOWN], *more])
+    return f"{len(misfits)} records do not fit and are left out:\n{listed(misfits)}"
 
 
 def _case(index: int, record: _Record, parts: Conjuncts) -> Case:

@@ -2,12 +2,9 @@
 
 A model that only scores has no threshold, so true and false cannot be read from a score. Two questions that need none:
 
-- AUC (the metric `truth`): how often a true sentence with its photo scores above a false one with its own. Here alone
-  a tie counts half, as in every AUC; where the same sentence is true of one photo and false of another the two are
-  compared by themselves, strictly.
-- Original accuracy: the sentence against itself with "not". Of the two, the right one is the caption and the wrong one
-  the hard negative. The second sentence is ours. A model that does not hear "not" and prefers the shorter text gets the
-  share of true sentences, 53.8% of the random test split: read it beside the breakdown by `label`.
+- AUC (the metric `truth`): how often a true sentence with its photo scores above a false one with its own.
+- Original accuracy: the sentence against itself with "not", of which the right one is the caption. The second sentence
+  is ours. A model that does not hear "not" and prefers the shorter text gets the share of true sentences.
 
 The tag `label` says whether the published sentence is true, the tag `statement` is that sentence.
 """

@@ -1,18 +1,13 @@
 """Entailed pairs from VSR (Liu et al. 2023): a true statement, the same said the other way round, and a false one.
 
-A record is used if its statement is true and its relation is in one of two tables:
-
 - inverse: "A is above B" entails "B is below A" (hard positive) and excludes "B is above A" (hard negative).
 - complement: the same statement and hard positive; the hard negative is "A is below B".
 - symmetric: "A is near B" entails "B is near A" (hard positive) and excludes "A is far away from B" (hard negative).
 
 False statements are left out, because "not above" does not entail "below". So are relations for which nothing follows:
 left, right, in front of and behind may be seen from the viewer or from the object, "on" may be on a wall, and "facing",
-"at the edge of" and the like have no converse. Symmetric relations without a contrary (across from, opposite to, with)
-give no hard negative and are left out too.
-
-The tags `law` (inverse, complement, symmetric) and `relation` group the items. There are no items of mirrored photos:
-an item names a photo as it is. `equipoise metrics --bench vsr-pairs` reads published answers about mirrored photos.
+"at the edge of" and the like have no converse; and symmetric ones without a contrary (across from, opposite to, with).
+There are no items of mirrored photos; `equipoise metrics --bench vsr-pairs` reads published answers about those.
 """
 
 from __future__ import annotations

@@ -79,12 +79,10 @@ def plain_target(path: str | Path) -> Path:
     try:
         target = target.resolve() if target.is_symlink() else target
         mode = target.stat().st_mode
-    except RuntimeError:
-        raise UserError(f"{path}: a link that leads to itself; name another file") from None
-    except OSError as error:  # nothing there, or nothing that can be looked at: whoever writes will say why
-        if error.errno == errno.ELOOP:  # since Python 3.13 `resolve` leaves a circle as it is
+    except (OSError, RuntimeError) as error:  # RuntimeError: a circle of links, before Python 3.13
+        if isinstance(error, RuntimeError) or error.errno == errno.ELOOP:
             raise UserError(f"{path}: a link that leads to itself; name another file") from None
-        return target
+        return target  # nothing there, or nothing that can be looked at: whoever writes will say why
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "a device")
         raise UserError(f"{path}: {kind}, not a plain file, and never replaced by one; name another file")

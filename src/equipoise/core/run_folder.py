@@ -1,12 +1,9 @@
 """Which run does a folder hold? Every command that keeps its work on disk asks here.
 
 A command takes its folder before it works: `locked`, so that nobody else writes there meanwhile, and `take`, which lets
-it begin a new run or go on with its own. The folder of another run is refused, with what differs and the ways out;
-nothing that this program did not write is ever overwritten.
-
-The claim (a small JSON file) is written before anything else, so that what a kill leaves behind still says whose it
-is. What says that a run is finished is the file that its command writes last, which is held against the same identity:
-`refuse_other` and `differences` compare.
+it begin a new run or go on with its own. The folder of another run is refused, with what differs and the ways out. The
+claim (a small JSON file) is written first, so that what a kill leaves behind still says whose it is. What says that a
+run is finished is the file that its command writes last, held against the same identity.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter
 
+DATA = Path(__file__).with_name("data")
 INKS = ("none", "body", "shade", "dark", "light", "wood")
 DARK, LIGHT, WOOD = (40, 38, 44), (252, 252, 250), (128, 92, 60)
 
@@ -24,7 +25,7 @@ def _read() -> tuple[dict[str, list[Shape]], dict[str, tuple[float, float]]]:
     """Shapes, and width and height, of every kind."""
     art: dict[str, list[Shape]] = {}
     extents = {}
-    for line in (Path(__file__).with_name("data") / "art.txt").read_text(encoding="utf-8").splitlines():
+    for line in (DATA / "art.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             first, *rest = line.split()
             if first not in INKS:

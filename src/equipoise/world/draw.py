@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from equipoise.world.art import CONTAINERS, DARK, INKS, LIGHT, WOOD, board
+from equipoise.world.art import CONTAINERS, DARK, DATA, INKS, LIGHT, WOOD, board
 from equipoise.world.scenes import MARK, Object, Scene
 
 PIXELS = 48  # the side of the pictures that the base model reads
@@ -23,18 +23,9 @@ GRAIN = 0.04  # standard deviation of the camera's noise, of the whole range
 Picture = NDArray[np.uint8]
 _Array = NDArray[np.float32]
 
-# hue (degrees), how far it may stray to either side, saturation, value
-HUES = {
-    "red": (2, 8, 0.92, 0.86),
-    "orange": (28, 6, 0.95, 0.98),
-    "yellow": (54, 6, 0.88, 0.98),
-    "green": (125, 22, 0.75, 0.62),
-    "blue": (216, 14, 0.85, 0.86),
-    "purple": (276, 10, 0.70, 0.68),
-    "pink": (332, 9, 0.42, 1.0),
-    "brown": (24, 6, 0.72, 0.48),
-    "black": (240, 0, 0.05, 0.20),
-    "white": (60, 0, 0.02, 1.0),
+HUES = {  # hue (degrees), how far it may stray to either side, saturation, value
+    colour: tuple(map(float, numbers))
+    for colour, *numbers in map(str.split, (DATA / "hues.txt").read_text(encoding="utf-8").splitlines()[1:])
 }
 
 

@@ -10,7 +10,7 @@ model a point it deserved.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,26 +24,6 @@ from equipoise.perturb.english.articles import fix_articles
 COLOURS, GARMENTS, SIDES, MANNERS = map(words, ("colours", "garments", "sides", "manners"))
 IN_COMPOUND, WORN_NOT_IN, WITH_HANDS = map(words, ("in_compound", "worn_not_in", "with_hands"))
 FLAT_ON_WALL, WEARS_NOTHING, PEOPLE, PARTICLES = map(words, ("flat_on_wall", "wears_nothing", "people", "particles"))
-REASONS = {
-    "duplicate": "the same image and texts as an earlier record",
-    "tie": "the hard negative is the caption or the hard positive",
-    "garbled": "the caption stutters (woman wearing wearing a skirt)",
-    "compound": "the edit broke a compound (within front of, next to to, traveling on in)",
-    "part of word": "the edit reached into other words, or hit several (covecrimson, ivory ivoryboard)",
-    "other word": "hard positive and hard negative edit different words",
-    "corrupt negative": "the negative was damaged by a replacement inside words (wout ofdow)",
-    "wordy negative": "the negative changes more than the edited phrase",
-    "not within": "in does not mean within (in background, man in shirt, woman in red)",
-    "not in": "wearing does not mean in (man in watch, woman in backpack)",
-    "no synonym": "the hard positive means something else there (sky on top of train, pole grasping sign)",
-    "near synonym": "the negative means nearly the same (white / cream colored, small / little)",
-    "both true": "the negative does not exclude the caption (wet / sunny, holding / touching, in a / nearby)",
-    "symmetric": "the same kind of thing on both sides, so the negative holds as well (bus behind bus)",
-    "contradiction": "another caption of the same image says what the negative says",
-    "article": "a / an set right",
-    "lost article": "the negative's missing article put back (in a top / feeding top)",
-    "spaces": "irregular spaces removed",
-}
 
 
 class Record:
@@ -247,12 +227,6 @@ class Cleaned:
     kept: list[Item]  # repaired where it was needed; the number in the id is that of `replace`
     dropped: list[Verdict]
     repaired: list[Verdict]
-
-    def reasons_table(self) -> list[tuple[str, int, int]]:
-        """(reason, records dropped, records repaired); a record with several reasons counts in each row."""
-        dropped = Counter(reason for verdict in self.dropped for reason in verdict.reasons)
-        repaired = Counter(reason for verdict in self.repaired for reason in verdict.reasons)
-        return [(reason, dropped[reason], repaired[reason]) for reason in REASONS]
 
 
 def clean(items: Iterable[Item]) -> Cleaned:

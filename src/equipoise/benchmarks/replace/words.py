@@ -26,11 +26,5 @@ NEAR, COMPATIBLE, EXCLUDES = (
 )
 OPPOSITE: dict[str, str] = _DATA["opposite"]
 ARTICLES = ("a", "an", "the")
-# One holds it while doing the other: the object decides.
-WHILE_HOLDING = re.compile(
-    r"swinging .*(racket|racquet|bat|club)|reading .*(book|paper|newspaper|magazine|menu|phone|card)"
-    r"|(eating|biting|chewing) .*(food|pizza|sandwich|hot ?dog|donut|doughnut|banana|apple|cake|carrot|fruit|cookie)"
-    r"|smoking .*(cigarette|cigar|pipe)|flying .*kite|drinking .*(cup|glass|bottle|beer|wine|drink|mug|can|soda)"
-    r"|(throwing|tossing) .*(frisbee|ball|baseball|disc)|playing .*(game|controller|remote|guitar|wii|racket)"
-    r"|opening .*umbrella|(cutting|slicing) .*(knife|scissors)|brushing .*toothbrush|driving .*wheel"
-)
+REASONS: dict[str, str] = _DATA["reasons"]
+WHILE_HOLDING = re.compile("|".join(_DATA["while_holding"]["patterns"]))

@@ -1,13 +1,11 @@
 """`vqa:` and `likelihood:`: generative models as pair scorers, through transformers' image-text-to-text interface.
 
 vqa (VQAScore, Lin et al. 2024): the probability that the model answers yes when asked whether the image shows the text.
-Here yes and no are summed over the ways a vocabulary writes them (Yes, yes, " yes", ...) and normalised to each other,
-where the paper takes the probability of "Yes" alone among all tokens: a model that likes long answers keeps little for
-either, and that is no judgement of the text.
+Yes and no are summed over the ways a vocabulary writes them and normalised to each other, where the paper takes the
+probability of "Yes" alone among all tokens: a model that likes long answers keeps little for either.
 
 likelihood (VisualGPTScore, Lin et al. 2023): the log-probability of the text as the model's description of the image,
-summed over its tokens; with prior=blank minus the same for a grey image, which takes out what the words alone make
-likely. Sums prefer short texts; that is the measure, and the blind baselines show how much of a benchmark it solves.
+summed over its tokens; with prior=blank minus the same for a grey image, which takes out what words alone make likely.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Captions from anyone's files, one image at a time.
+"""Captions from anyone's files, one image at a time; the formats are in `json_layouts.py` and `layouts.py`.
 
-Every format is a stream of raw records in file order; `read_captions` cleans them and puts the captions of an image
-together, because a negative must not be true by another caption of the same image. COCO annotations are grouped by
-`image_id` wherever they stand; in all other formats the captions of an image must stand next to each other (sort the
-file by image), so that memory does not grow with the file. The formats are in `json_layouts.py` and
-`layouts.py`.
-
-A file that cannot be understood is the user's error. A caption that cannot be used is not: it is left out, counted,
-and the report says where and why.
+The captions of an image are put together, because a negative must not be true by another caption of the same image.
+COCO annotations are grouped by `image_id` wherever they stand; in all other formats the captions of an image must stand
+next to each other, so that memory does not grow with the file. A file that cannot be understood is the user's error. A
+caption that cannot be used is left out and counted, and the report says where and why.
 """
 
 from __future__ import annotations
