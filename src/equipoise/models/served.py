@@ -177,7 +177,7 @@ class ServedChoice(Served):
         return None if letter is None else float(letter == "A")
 
 
-def load_served(rest: str, *, spec: str, **_: str) -> Served:
+def load_served(rest: str, *, spec: str, **unused: str) -> Served:
     """Ask the server one question: whether it is there, takes the key and a picture, and gives log-probabilities."""
     settings, ask = _settings(rest, spec)
     if ask == "choice":

@@ -10,14 +10,23 @@ model a point it deserved.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.replace import build as replace
-from equipoise.benchmarks.replace.words import ARTICLES, COMPATIBLE, EXCLUDES, NEAR, OPPOSITE, WHILE_HOLDING, words
+from equipoise.benchmarks.replace.words import (
+    ARTICLES,
+    COMPATIBLE,
+    EXCLUDES,
+    NEAR,
+    OPPOSITE,
+    REASONS,
+    WHILE_HOLDING,
+    words,
+)
 from equipoise.data.items import Item, Text
 from equipoise.perturb.english.articles import fix_articles
 
@@ -227,6 +236,12 @@ class Cleaned:
     kept: list[Item]  # repaired where it was needed; the number in the id is that of `replace`
     dropped: list[Verdict]
     repaired: list[Verdict]
+
+    def reasons_table(self) -> list[tuple[str, int, int]]:
+        """(reason, records dropped, records repaired); a record with several reasons counts in each row."""
+        dropped = Counter(reason for verdict in self.dropped for reason in verdict.reasons)
+        repaired = Counter(reason for verdict in self.repaired for reason in verdict.reasons)
+        return [(reason, dropped[reason], repaired[reason]) for reason in REASONS]
 
 
 def clean(items: Iterable[Item]) -> Cleaned:

@@ -42,7 +42,7 @@ class BlindLM:
         return self._model(texts)
 
 
-def load_blind(rest: str, *, spec: str, device: str = "auto", **_: str) -> Any:
+def load_blind(rest: str, *, spec: str, device: str = "auto", **unused: str) -> Any:
     """The judge that a spec names; `?likelihood=sum` is an option of lm."""
     if rest == "length":
         return rules.length(spec)
