@@ -136,13 +136,6 @@ def test_what_is_refused(run: Run, tmp_path: Path) -> None:
 
 
 def test_metrics_of_single_papers(run: Run, tmp_path: Path) -> None:
-    pair = [
-        {"id": "0", "caption": 0.4, "negatives": [0.3], "tags": {"pair": "a"}},
-        {"id": "1", "caption": 0.5, "negatives": [0.45], "tags": {"pair": "a"}},
-    ]
-    write(tmp_path / "s.jsonl", pair)
-    code, out, _ = run("metrics", "s.jsonl", "--bench", "winoground")
-    assert code == 0 and "the paper's own: text 100.00%, image 0.00%, group 0.00% (n 1)" in out
     text = {"caption_positives": [0.9], "caption_negatives": [0.8], "positives_negatives": [[0.7]]}
     row = {"id": "0", "caption": 0.4, "positives": [0.2], "negatives": [0.3], "tags": {"split": "a"}, "text": text}
     write(tmp_path / "s.jsonl", [row])
