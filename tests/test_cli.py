@@ -341,6 +341,7 @@ def test_another_run_is_not_overwritten(run: Run, photos: Path) -> None:
     refused(run(*EVAL, "--limit", "3", "--out", "run"), "holds another run")
 
 
+@pytest.mark.slow
 def test_a_tokenizer_that_does_not_fit(run: Run, photos: Path, tmp_path: Path) -> None:
     import torch
     from transformers import CLIPConfig, CLIPModel
@@ -472,6 +473,7 @@ def test_train_reads_a_table_and_says_what_captions_without_images_need(run: Run
     refused(found, "1 of 1 items have none", "names the image next to each caption")
 
 
+@pytest.mark.slow
 def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, photos: Path, tmp_path: Path) -> None:
     (tmp_path / "my_recipes.py").write_text(
         "from equipoise.train.recipes import get_recipe\n"

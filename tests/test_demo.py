@@ -61,6 +61,7 @@ def test_the_whole_story_and_a_second_call_that_resumes(
     assert (tmp_path / "report.html").read_text() == text
 
 
+@pytest.mark.slow
 def test_models_with_most_texts_begin_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Begun last, the longest training would go on alone while the other cores are idle."""
     begun: list[str] = []

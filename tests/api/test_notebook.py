@@ -77,6 +77,7 @@ def test_captions_to_page(folder: Path, pairs: list[tuple[str, str]], tmp_path: 
     assert "Colour" in text and "data:image" in text and str(tmp_path) not in text.split("Provenance")[0]
 
 
+@pytest.mark.slow
 def test_every_kind_of_pictures_gives_the_same(folder: Path, pairs: list[tuple[str, str]]) -> None:
     items = eq.perturb(pairs)
     opened = {name: Image.open(folder / name) for name, _ in pairs}
@@ -122,6 +123,7 @@ def test_a_run_is_saved_read_and_compared_by_folder(folder: Path, tmp_path: Path
         other.save("saved")
 
 
+@pytest.mark.slow
 def test_training_returns_a_model(folder: Path) -> None:
     items = eq.load_items(folder / "test-0.jsonl")
     small = {"quick": True, "max_steps": 2, "batch_size": 16}

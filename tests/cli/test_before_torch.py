@@ -79,6 +79,7 @@ def test_a_missing_gpu_is_reported_without_torch(folder: Path) -> None:
     assert code == 2 and error == "error: --device cuda: this machine has no GPU; use --device cpu\n"
 
 
+@pytest.mark.slow
 def test_the_folder_of_another_run_is_refused_without_torch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Image.new("RGB", (4, 4)).save(folder / "photos" / "1.png")
     (folder / "own.py").write_text(
@@ -107,6 +108,7 @@ def test_the_folder_of_another_run_is_refused_without_torch(folder: Path, monkey
         assert code == 2 and error == "error: --out thesis: a file, where a folder was expected; choose another --out\n"
 
 
+@pytest.mark.slow
 def test_nothing_is_computed_for_a_file_of_the_users(folder: Path) -> None:
     Image.new("RGB", (4, 4)).save(folder / "photos" / "1.png")
     (folder / "mine.jsonl").write_text("MY THESIS")

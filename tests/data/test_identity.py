@@ -68,7 +68,9 @@ def test_a_comment_does_not_refuse_a_half_done_run(tmp_path: Path) -> None:
 
 def test_the_judge_and_the_forms_are_among_the_data() -> None:
     assert {"judge.npz", "forms.npz", "pairs.json.gz", "synonyms.txt", "brill-lexicon.txt.gz"} <= {p.name for p in DATA}
-    assert {path.suffix for path in DATA} == {".npz", ".txt", ".gz", ".json", ".toml"}, "a new kind of file is data as well"
+    assert {path.suffix for path in DATA} == {".npz", ".txt", ".gz", ".json", ".toml"}, (
+        "a new kind of file is data as well"
+    )
 
 
 @pytest.mark.parametrize("data", DATA, ids=str)

@@ -226,6 +226,7 @@ def test_disk_full_leaves_no_half_result(items: list[Item], tmp_path: Path, monk
     assert not list((tmp_path / "run").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("constant", "name"), [(True, "constant"), (False, "random")])
 def test_constant_and_random_scorers_on_real_annotations(
     constant: bool, name: str, benchmark_folders: Callable[[str], list[Path]], tmp_path: Path

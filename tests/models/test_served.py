@@ -98,6 +98,7 @@ def test_a_second_run_asks_nothing(serve: Make, photos: Path, tmp_path: Path) ->
     assert again.rows == first.rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", ["yes", "choice"])
 def test_another_server_under_the_same_name_is_another_model(
     ask: str, serve: Make, photos: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -158,6 +159,7 @@ def test_without_log_probabilities_it_chooses_in_both_orders(serve: Make, photos
     assert found.record.counts["choices_first"] == 15  # once in each two orders
 
 
+@pytest.mark.slow
 def test_position_bias_is_a_tie_and_is_reported(serve: Make, photos: Path, tmp_path: Path) -> None:
     server = serve(_likes("nothing"))  # always the first
     write_items(tmp_path / "own.jsonl", _items(5))
@@ -331,6 +333,7 @@ def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int) -
     assert server.requests <= budget
 
 
+@pytest.mark.slow
 def test_a_storm_and_a_kill(serve: Make, photos: Path, tmp_path: Path) -> None:
     _storm(serve, photos, tmp_path, 400, 600)
 

@@ -148,6 +148,7 @@ def test_unknown_words_are_left_alone() -> None:
     assert {reason for _, reason in made.empty} & {"the judge does not know enough words of this caption to tell"}
 
 
+@pytest.mark.slow
 def test_the_same_bytes_from_one_worker_and_two(tmp_path: Path) -> None:
     source = tmp_path / "captions.txt"
     source.write_text("\n".join(f"{text} {n}" for n in range(3) for text in TEXTS), encoding="utf-8")

@@ -12,7 +12,10 @@ from tests import browsing
 from tests.runs.conftest import modules_of
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-pytestmark = pytest.mark.skipif(not (SHARED / "published_scores").is_dir(), reason="needs ../shared/data")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (SHARED / "published_scores").is_dir(), reason="needs ../shared/data"),
+]
 
 
 browser = browsing.browser

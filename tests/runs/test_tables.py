@@ -172,6 +172,7 @@ def test_averages_of_the_text_follow_from_the_printed_tables(tables: Any) -> Non
     assert [said for said, _ in shown] == ["*24.4*", "*12.5*", "*23.2*", "*20.7*", "*0.031*", "*0.006*"]
 
 
+@pytest.mark.slow
 def test_frequencies_of_phrases_are_those_of_the_released_files(tables: Any) -> None:
     source = ROOT.parent / "shared" / "data" / "vl_checklist"
     if not source.is_dir():
@@ -466,6 +467,7 @@ def test_cells_are_recomputed_from_kept_scores(tables: Any, tmp_path: Path, monk
     assert recompute("--page", str(page), "--scores", str(tmp_path / "none.npz")).returncode == 2
 
 
+@pytest.mark.slow
 def test_twenty_cells_of_the_page_are_what_the_kept_scores_give() -> None:
     done = recompute("--cells", "20", "--seed", "27")
     assert done.returncode == 0 and "20 of 20 cells" in done.stdout, done.stdout + done.stderr

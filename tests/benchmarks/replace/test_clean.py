@@ -269,6 +269,7 @@ def made() -> list[Item]:
     ]
 
 
+@pytest.mark.slow
 def test_the_order_of_records_decides_which_duplicate_stays_and_nothing_else(
     whole_data: Path | None, request: pytest.FixtureRequest
 ) -> None:

@@ -246,6 +246,7 @@ def example(n: int, four: str = "TTTT", **changed: str) -> dict[str, str]:
     return row | dict(zip(answers.OLD, map(str, values), strict=True)) | changed
 
 
+@pytest.mark.slow
 def test_bivlc(tmp_path: Path) -> None:
     marks = {0: "TTFT", 1: "TFTT", 2: "FTFT"}
     rows = [example(n, marks.get(n, "TTTT")) for n in range(answers.BIVLC)]

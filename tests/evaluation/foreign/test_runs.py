@@ -165,6 +165,7 @@ def test_a_table_of_results(tmp_path: Path, command: Command) -> None:
     assert "org/b" in command("report", "runs", "--format", "md")[1]
 
 
+@pytest.mark.slow
 def test_margins_of_outcomes_are_missing(tmp_path: Path, command: Command) -> None:
     """Two runs of BiVLC's right and wrong: what flipped is shown, and no margin is made up."""
     for name, lost in (("good", 0), ("bad", 30)):

@@ -100,6 +100,7 @@ FAMILIES: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_nothing_is_wrong(name: str, tmp_path: Path) -> None:
     model = FAMILIES[name](tmp_path)

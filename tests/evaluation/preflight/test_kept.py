@@ -48,6 +48,7 @@ def run(*arguments: str) -> Any:
     return CliRunner().invoke(app, arguments)
 
 
+@pytest.mark.slow
 def test_the_second_time_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     made = kept.preflight
@@ -61,6 +62,7 @@ def test_the_second_time_they_are_read(tmp_path: Path, monkeypatch: pytest.Monke
     assert checked(model, "py:a:b", tmp_path) == first and len(asked) == 3, "a damaged file is made again"
 
 
+@pytest.mark.slow
 def test_the_twelfth_bug_embeddings_of_other_weights(tmp_path: Path) -> None:
     """A digest that somebody wrote by hand, and forgot when the weights changed."""
 

@@ -519,6 +519,7 @@ def _copy() -> Any:
     return copy.deepcopy(world().network)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("planted", "expected"), [*TWELVE, *FURTHER], ids=lambda value: getattr(value, "__name__", ""))
 def test_the_right_check_names_it(planted: type, expected: str | set[str]) -> None:
     found = not_fine(planted())

@@ -94,6 +94,7 @@ def weights(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, float]]:
     return tables
 
 
+@pytest.mark.slow
 def test_without_weights_places_are_drawn_evenly_and_words_as_they_are_common(
     weights: dict[str, dict[str, float]],
 ) -> None:
@@ -134,6 +135,7 @@ def test_a_gap_is_the_difference_of_the_windows(
     assert gaps(text, "positive", [Proposal(*place, new, "object", "test", 1.0)]) == pytest.approx([expected])
 
 
+@pytest.mark.slow
 def test_a_strict_positive_stays_away_where_it_would_give_itself_away(weights: dict[str, dict[str, float]]) -> None:
     assert drawn(replace_positive, "a dog", targets=("object",), strict=True)[""] <= 10
     weights["positive"] = {"dog": -5.0}

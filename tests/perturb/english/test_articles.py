@@ -69,6 +69,7 @@ def test_nothing_but_articles_changes() -> None:
     assert fix_articles(text) == "  a  cat \t sat\non an  umbrella's  edge "
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_is_survived_and_fixed_once(text: str) -> None:
     once = fix_articles(text)

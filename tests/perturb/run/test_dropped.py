@@ -39,6 +39,7 @@ def test_every_caption_and_candidate_is_listed(tmp_path: Path) -> None:
     assert report["nothing_at"][0][0] == "caption 2" and report["nothing_at"][0][1]
 
 
+@pytest.mark.slow
 def test_the_list_is_the_same_for_any_number_of_workers(tmp_path: Path) -> None:
     source = tmp_path / "captions.txt"
     source.write_text("\n".join(TEXTS * 4), encoding="utf-8")

@@ -75,6 +75,7 @@ def test_shards_of_any_size_give_the_same_bytes(
     assert (tmp_path / "items.jsonl").read_bytes() == whole[0]
 
 
+@pytest.mark.slow
 def test_two_workers_give_the_same_bytes(captions: Path, whole: tuple[bytes, dict[str, Any]], tmp_path: Path) -> None:
     report = perturb_file(captions, tmp_path / "items.jsonl", SETUP, workers=2, shard=15)
     assert (tmp_path / "items.jsonl").read_bytes() == whole[0]
@@ -273,6 +274,7 @@ def test_report_is_written_with_the_hash_of_the_output(whole: tuple[bytes, dict[
     assert report["separability"]["originals / positives"]["n"] > 100
 
 
+@pytest.mark.slow
 def test_refining_ends_in_a_file_that_loads(captions: Path, tmp_path: Path) -> None:
     out = tmp_path / "items.jsonl"
     report = perturb_file(captions, out, Setup("balanced"), refine=("words", "length"), shard=1000)

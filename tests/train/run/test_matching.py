@@ -52,6 +52,7 @@ def _wins(model: Any, tmp_path: Path) -> int:
     return sum(scores[0] > max(scores[1:]) for scores in _scores(model, tmp_path))
 
 
+@pytest.mark.slow
 def test_it_learns_to_match(tmp_path: Path) -> None:
     before = matching.blip(tmp_path / "blip")
     finished = _run(tmp_path, "run", max_steps=50, lr=3e-3)
@@ -62,6 +63,7 @@ def test_it_learns_to_match(tmp_path: Path) -> None:
     assert "BlipForImageTextRetrieval.from_pretrained" in (finished / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_saved_model_scores_as_in_the_run(tmp_path: Path) -> None:
     """The run's model is asked at its last step, the saved one after loading. Training goes on with its scale."""
     seen: dict[str, Any] = {}
@@ -88,6 +90,7 @@ def test_the_saved_model_scores_as_in_the_run(tmp_path: Path) -> None:
     assert kept.network.logit_scale.item() == pytest.approx(loaded.network.logit_scale.item(), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["blip", "xvlm"])
 def test_a_stopped_run_ends_with_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     base = getattr(matching, kind)(tmp_path / kind)
@@ -112,6 +115,7 @@ def test_a_stopped_run_ends_with_the_same_bits(tmp_path: Path, monkeypatch: pyte
     assert all(torch.equal(value, second[name]) for name, value in first.items())
 
 
+@pytest.mark.slow
 def test_xvlm_is_saved_in_its_own_layout(tmp_path: Path) -> None:
     """The file has the authors' names and shapes, a temperature, and our scale; it loads as a folder and as a file."""
     base = matching.xvlm(tmp_path / "xvlm")
