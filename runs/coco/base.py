@@ -28,7 +28,7 @@ import numpy as np
 import parts
 import torch
 from bases import MINILM, SCRATCH, Base
-from needs import existing
+from needs import existing, made_from
 from views import AT_ONCE, FIXED, photos_of, see
 
 from equipoise.core.files import atomic_write
@@ -76,7 +76,7 @@ def work(task: tuple[Base, dict[str, str]]) -> None:
         return
     trained = flickr.finished(out, base.name, device)
     taught = out / "taught" / f"{base.name}.pt"
-    if base.name in {one.name for one in PLAIN} and not taught.exists():
+    if base in PLAIN and not taught.exists():
         teacher = TEACHER(trained, where["data"], where["out"])
         taught.parent.mkdir(exist_ok=True)
         with atomic_write(taught, "wb", flush=False) as handle:
@@ -118,9 +118,10 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="bases at a time")
     parser.add_argument("--readers", type=int, default=2, help="processes that decode photos")
-    parser.add_argument("--quick", action="store_true", help="one epoch: to try the script")
     options = parser.parse_args()
     began = time.time()
+    captions = [options.data / f"{split}-captions.jsonl" for split in VIEWS]
+    made_from(options.out / "captions.sha256", [*captions, *sorted((options.data / "photos").glob("*.tar"))])
     where = {name: str(getattr(options, name)) for name in ("data", "wheel", "minilm", "out", "device")}
     where |= {"until": str(math.inf), "share": "0.5", "began": str(began)}
     todo = []
@@ -137,10 +138,7 @@ def main() -> None:
     flickr.texts(where["data"], "train"), flickr.texts(where["data"], "dev")  # once for all processes
     for bases in (PLAIN, STUDENTS, FROM_SCRATCH):
         with fork.Pool(options.jobs) as pool_of:
-            tried = (
-                [replace(base, epochs=1, photos=150, captions=1, parts=1) for base in bases] if options.quick else bases
-            )
-            pool_of.map(work, [(base, where) for base in tried], chunksize=1)
+            pool_of.map(work, [(base, where) for base in bases], chunksize=1)
         print(f"{bases[0].name} and its seeds after {time.time() - began:.0f} s", flush=True)
 
 

@@ -2,6 +2,7 @@
 
     python runs/coco/data.py photos --git MIRROR --shared ../shared/data --out DATA    captions, test items, photos
     python runs/coco/data.py edits --out DATA --workers 16                             hard texts for the captions
+    python runs/coco/data.py check --out DATA                                          what training and test share
 
 MIRROR is a git copy of hai4h/cnn-edge-detection, which has COCO's train2017 at 256 px; the photos are kept at 224 px.
 
@@ -36,6 +37,7 @@ import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -318,15 +320,39 @@ def cut(items: list[Item]) -> list[Item]:
     return [phrase for item in items for phrase in phrases(item, random.Random(item.id))]
 
 
+def check(options: argparse.Namespace) -> None:
+    """What training and test share: photos, captions, sentences."""
+    out = options.out
+
+    def items(name: str) -> list[Item]:
+        return list(load_items(out / f"{name}.jsonl"))
+
+    known = {split: items(f"{split}-captions") for split in ("train", "dev", "test")}
+    photos = {split: {item.image for item in own} for split, own in known.items()}
+    shared = {f"{a} and {b}": len(photos[a] & photos[b]) for a, b in combinations(photos, 2)}
+    print(f"photos in two of the splits: {shared}")
+    trained = {_plain(item.caption) for item in known["train"]}
+    for name in ("test-captions", *(f"test-{kind}" for kind in ("negclip", "human", "foil"))):
+        own = items(name)
+        same = sum(_plain(item.caption) in trained for item in own)
+        print(f"{name}: {same:,} of {len(own):,} captions are also captions of training photos")
+    for law in ("symmetric", "inverse"):
+        test = {item.caption for item in items(f"test-vsr_{law}")}
+        own = items(f"dev-vsr_{law}")
+        print(f"dev-vsr_{law}: {sum(item.caption in test for item in own)} of {len(own)} statements are in test too")
+    far = [item for item in items("test-vsr_symmetric") if "far away from" in item.negatives[0].text]
+    print(f"test-vsr_symmetric: {len(far)} false versions say far away from")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("photos", "edits"))
+    parser.add_argument("part", choices=("photos", "edits", "check"))
     parser.add_argument("--git", type=existing())
     parser.add_argument("--shared", type=existing("coco", "negclip", "vsr", "vl_checklist"))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    make(options) if options.part == "photos" else edit(options)
+    {"photos": make, "edits": edit, "check": check}[options.part](options)
 
 
 if __name__ == "__main__":

@@ -35,8 +35,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 import numpy as np
 import run as flickr  # of runs/flickr8k, which comes first
 import torch
+from bases import score
 from jobs import OURS, Job
-from needs import existing
+from needs import existing, made_from
 
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item, load_items
@@ -127,7 +128,7 @@ def chosen(out: Path, name: str) -> dict[str, Any]:
 
     def value(row: dict[str, Any]) -> tuple[float, float]:
         found = row["found"]
-        missed = max(0.0, recall(control) - 0.5 - recall(found))
+        missed = max(0.0, score(control) - 0.5 - score(found))
         for kind in CHOSEN_ON:
             missed += max(0.0, control[f"{kind}/augmented"] - 2 - found[f"{kind}/augmented"])
         return -missed, float(np.mean([found[f"{kind}/augmented"] for kind in CHOSEN_ON]))
@@ -137,10 +138,6 @@ def chosen(out: Path, name: str) -> dict[str, Any]:
         raise RuntimeError(f"{name}: the search is not finished")  # the next round tries again
     best = max(own, key=value)
     return {key: best[key] for key in ("train", "speed", "wise")}
-
-
-def recall(found: dict[str, float]) -> float:
-    return float(np.mean([found[f"{way}@{top}"] for way in ("t2i", "i2t") for top in (1, 5, 10)]))
 
 
 def base_of(tower: str, stage: str, seed: int) -> str:
@@ -262,6 +259,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=math.inf, help="no model is begun later")
     options = parser.parse_args()
     began = time.time()
+    made_from(options.out / "texts.sha256", sorted(options.data.glob("*.jsonl")))
     where = {name: str(getattr(options, name)) for name in ("data", "out", "device")}
     where |= {"until": str(began + options.seconds), "began": str(began)}
     TEXTS.update(training_texts(options.data))

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 
 import numpy as np
+from bases import score
 from numpy.typing import NDArray
 from scores import read_scores
 
@@ -180,14 +181,15 @@ def summary(tower: str, names: Iterable[str], only: Sequence[int] = (0, 1, 2)) -
     for name in (name for name in names if name in models(tower)):
         cells = [f"{mean(tower, name, kind, metric, only):.1f}" for kind, metric in SUMMARY]
         rows = [row["found"] for row in models(tower)[name] if row["seed"] in only]
-        cells += [f"{np.mean([recall(row) for row in rows]):.1f}", f"{np.mean([row['experts'] for row in rows]):.1f}"]
+        cells += [f"{np.mean([score(row) for row in rows]):.1f}", f"{np.mean([row['experts'] for row in rows]):.1f}"]
         print(f"| {(NAMES | MORE)[name]} | " + " | ".join(cells) + " |" + few * f" {len(rows)} |")
     print()
 
 
 def retrieval(tower: str) -> None:
     """The mean of six recalls against captions alone, resampling photos and bases."""
-    print(f"| {TOWERS[tower]}, minus captions alone | mean of six recalls |\n| --- | ---: |")
+    print(f"| {TOWERS[tower]}, mean of three recalls | text-to-image | image-to-text | of six, minus captions alone |")
+    print("| --- | ---: | ---: | ---: |")
     held, rng = scores(tower), np.random.default_rng(0)
     photo = held["captions/photo"].astype(int)
 
@@ -201,7 +203,11 @@ def retrieval(tower: str) -> None:
             )
         return found
 
-    for name in (name for name in NAMES if name in models(tower) and name not in ("base", "control")):
+    for name in (name for name in NAMES if name in models(tower)):
+        rows = [row["found"] for row in models(tower)[name]]
+        ways = (
+            f"{np.mean([[row[f'{way}@{top}'] for top in (1, 5, 10)] for row in rows]):.1f}" for way in ("t2i", "i2t")
+        )
         own = seeds(tower, name, "control")
         change = np.stack([hits(name, seed) - hits("control", seed) for seed in own])
         drawn = []
@@ -210,7 +216,8 @@ def retrieval(tower: str) -> None:
             photos = rng.integers(change.shape[1], size=change.shape[1])
             drawn.append(change[bases].mean(0)[photos].sum())
         low, high = np.quantile(drawn, (0.025, 0.975))
-        print(f"| {NAMES[name]} | {change.mean(0).sum():+.1f} [{low:+.1f}, {high:+.1f}] |")
+        cell = "" if name == "control" else f"{change.mean(0).sum():+.1f} [{low:+.1f}, {high:+.1f}]"
+        print(f"| {NAMES[name]} | " + " | ".join((*ways, cell)) + " |")
     print()
 
 
@@ -237,12 +244,7 @@ def _on_dev(row: dict[str, Any] | None) -> str:
     control = models("m", "search")["control.1"][0]["found"]
     kinds = [key for key in control if key.endswith("/augmented") and key != "swap/augmented"]  # as in run.chosen
     least = min(row["found"][kind] - control[kind] for kind in kinds)
-    return f"{np.mean([row['found'][kind] for kind in kinds]):.1f} / {least:+.1f} / {recall(row['found']):.1f}"
-
-
-def recall(row: dict[str, float]) -> float:
-    """The mean of six."""
-    return float(np.mean([row[f"{way}@{top}"] for way in ("t2i", "i2t") for top in (1, 5, 10)]))
+    return f"{np.mean([row['found'][kind] for kind in kinds]):.1f} / {least:+.1f} / {score(row['found']):.1f}"
 
 
 def table(tower: str, title: str) -> None:
