@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import subprocess
+import sys
 from pathlib import Path, PurePosixPath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.core import files
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write, plain_target, stays_inside
 
@@ -71,14 +74,43 @@ def test_paths_stay_inside_by_the_rules_of_paths(path: str) -> None:
     assert stays_inside(path) == (not leaves)
 
 
-def test_what_a_killed_writer_left_is_removed_and_what_is_young_is_not(tmp_path: Path) -> None:
-    target = tmp_path / "a.jsonl"
-    other, young, old = (tmp_path / f".{name}.part" for name in ("b.jsonl.abcdefgh", "a.jsonl.young", "a.jsonl.old"))
-    for part in (other, young, old):
-        part.write_text("half")
-    for part in (other, old):
-        os.utime(part, (0, 0))
+WRITER = """
+import sys, time
+from equipoise.core.files import atomic_write
+with atomic_write(sys.argv[1]) as handle:
+    handle.write("half")
+    handle.flush()
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, other = tmp_path / "a.jsonl", tmp_path / ".b.jsonl.abcdefgh.part"
+    other.write_text("of another file")
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(target)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for writer in writers:
+        assert writer.stdout is not None and writer.stdout.readline() == "writing\n"
+    dead, living = writers
+    dead.kill()
+    dead.wait()
+    parts = sorted(tmp_path.glob(".a.jsonl.*.part"))
+    assert len(parts) == 2
+    monkeypatch.setattr(files, "_left_over", {})
     with atomic_write(target) as handle:
         handle.write("whole")
-    assert young.exists() and not old.exists()
+    assert sorted(tmp_path.glob(".a.jsonl.*.part")) == parts, "both are young"
+    for part in parts:
+        os.utime(part, (0, 0))
+    monkeypatch.setattr(files, "_left_over", {})
+    with atomic_write(target) as handle:
+        handle.write("whole")
+    assert len(list(tmp_path.glob(".a.jsonl.*.part"))) == 1, "the living one's"
+    living.kill()
+    living.wait()
     assert target.read_text() == "whole" and other.exists()

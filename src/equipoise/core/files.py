@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import stat
 import tempfile
 import time
@@ -22,6 +23,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from equipoise.core.errors import UserError, reading
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextlib.contextmanager
@@ -37,6 +43,8 @@ def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> It
     _sweep(target)
     handle_number, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
+        with contextlib.suppress(OSError):  # some network folders have no locks
+            _lock(handle_number)
         encoding = None if "b" in mode else "utf-8"
         newline = None if "b" in mode else "\n"
         with os.fdopen(handle_number, mode, encoding=encoding, newline=newline) as handle:
@@ -55,19 +63,31 @@ def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> It
             os.unlink(temporary)
 
 
-_OLD = 86_400  # seconds since a writer last wrote: it is dead
-_left_over: dict[Path, list[Path]] = {}  # of each folder, as it was when this process first wrote there
+_PART = re.compile(r"\.(.+)\.[a-z0-9_]{8}\.part")  # as mkstemp names them
+_SETTLED = 10  # seconds; a younger one may be about to be locked
+_left_over: dict[Path, list[str]] = {}  # of each folder, as it was when this process first wrote there
 
 
 def _sweep(target: Path) -> None:
-    """Remove what writers of `target` left behind that were killed with -9."""
-    if target.parent not in _left_over:
-        _left_over[target.parent] = list(target.parent.glob(".*.part"))
-    for left in _left_over[target.parent]:
-        if left.name.startswith(f".{target.name}."):
-            with contextlib.suppress(OSError):
-                if time.time() - left.stat().st_mtime > _OLD:
-                    left.unlink()
+    """Remove what writers of `target` left behind that were killed with -9: their files are locked by nobody."""
+    folder = target.parent
+    if not hasattr(fcntl, "flock"):
+        return
+    if folder not in _left_over:
+        _left_over[folder] = [path.name for path in folder.iterdir() if _PART.fullmatch(path.name)]
+    for name in _left_over[folder]:
+        found = _PART.fullmatch(name)
+        if found is None or found[1] != target.name:
+            continue
+        with contextlib.suppress(OSError), (folder / name).open("rb") as handle:
+            if time.time() - os.fstat(handle.fileno()).st_mtime > _SETTLED:
+                _lock(handle.fileno())  # BlockingIOError: someone is still writing
+                os.unlink(folder / name)
+
+
+def _lock(number: int) -> None:
+    if hasattr(fcntl, "flock"):
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}

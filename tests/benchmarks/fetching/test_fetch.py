@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
+import tarfile
 import threading
 import urllib.request
 import zipfile
@@ -19,7 +21,6 @@ from rich.console import Console
 
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, Download
-from equipoise.benchmarks.fetching import download as http
 from equipoise.benchmarks.fetching import fetch as module
 from equipoise.benchmarks.fetching.download import Refused, _SafeRedirects, wrong
 from equipoise.benchmarks.fetching.fetch import Plan, fetch, plan
@@ -34,17 +35,19 @@ class Server:
     """What it answers is set by the test; what it was asked is kept."""
 
     body: bytes = BODY
+    etag: str | None = '"one"'
     ranges: bool = True  # honours Range
+    if_range: bool = True
     break_after: list[int] = field(default_factory=list)  # bytes sent by the next tries before hanging up
     statuses: list[int] = field(default_factory=list)  # answered first, one per try
     say_length: bool = True
     redirect: str = ""
     after: Callable[[Server], None] | None = None  # runs after each GET
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    asked: list[tuple[str, str | None, str | None]] = field(default_factory=list)
     url: str = ""
 
-    def gets(self) -> list[str | None]:
-        return [wanted for method, wanted in self.asked if method == "GET"]
+    def gets(self) -> list[tuple[str | None, str | None]]:
+        return [(wanted, version) for method, wanted, version in self.asked if method == "GET"]
 
 
 def handler(server: Server) -> type[BaseHTTPRequestHandler]:
@@ -60,14 +63,17 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
                 server.after(server)
 
         def answer(self, with_body: bool) -> None:
-            wanted = self.headers.get("Range")
-            server.asked.append((self.command, wanted))
+            wanted, version = self.headers.get("Range"), self.headers.get("If-Range")
+            server.asked.append((self.command, wanted, version))
             if server.redirect:
                 return self.plain(302, {"Location": server.redirect})
             if with_body and server.statuses and (status := server.statuses.pop(0)) != 200:
                 return self.plain(status, {})
             body, status, headers = server.body, 200, {}
-            if wanted and server.ranges:
+            if server.etag:
+                headers["ETag"] = server.etag
+            same = version is None or version == server.etag or not server.if_range
+            if wanted and server.ranges and same:
                 start = int(wanted.removeprefix("bytes=").removesuffix("-"))
                 if start >= len(body):
                     return self.plain(416, {"Content-Range": f"bytes */{len(body)}"})
@@ -101,8 +107,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    for name, value in {"TRIES": 3, "PAUSE": 0.01, "TIMEOUT": 5.0}.items():
-        monkeypatch.setattr(http, name, value)
     state = Server()
     running = Quiet(("127.0.0.1", 0), handler(state))
     state.url = f"http://127.0.0.1:{running.server_port}/data/file"
@@ -128,7 +132,7 @@ def file(server: Server, **facts: Any) -> Download:
 def run(todo: Plan) -> str:
     """Fetch quickly; what was said."""
     said = io.StringIO()
-    fetch(todo, Console(file=said, width=200))
+    fetch(todo, Console(file=said, width=200), tries=3, pause=0.01, timeout=5)
     return said.getvalue()
 
 
@@ -145,7 +149,7 @@ def left(folder: Path) -> list[str]:
 def test_says_first_then_fetches(server: Server, tmp_path: Path) -> None:
     todo = plan(benchmark(file(server, sha256=HASH)), tmp_path)
     assert todo.missing == len(BODY), "an unknown size is asked of the server"
-    assert server.asked == [("HEAD", None)] and left(tmp_path) == []
+    assert server.asked == [("HEAD", None, None)] and left(tmp_path) == []
     said = run(todo)
     assert "sub/file.bin  2.0 MB" in said and "To download: 2.0 MB in 1 file(s)" in said and server.url in said
     assert (tmp_path / "sub/file.bin").read_bytes() == BODY
@@ -158,27 +162,27 @@ def test_says_first_then_fetches(server: Server, tmp_path: Path) -> None:
     assert len(server.asked) == before
 
 
-@pytest.mark.parametrize("facts", [{"size": len(BODY)}, {}])
+@pytest.mark.parametrize("facts", [{"sha256": HASH, "size": len(BODY)}, {}])
 def test_resumes_where_it_broke_off(server: Server, tmp_path: Path, facts: dict[str, Any]) -> None:
     server.break_after = [700_000, 500_000]
-    run(plan(benchmark(file(server, sha256=HASH, **facts)), tmp_path))
+    run(plan(benchmark(file(server, **facts)), tmp_path))
     assert (tmp_path / "sub/file.bin").read_bytes() == BODY
-    assert server.gets() == [None, "bytes=700000-", "bytes=1200000-"]
+    assert server.gets() == [(None, None), ("bytes=700000-", '"one"'), ("bytes=1200000-", '"one"')]
     assert left(tmp_path) == ["sub/file.bin"]
 
 
 def test_resumes_in_another_run(server: Server, tmp_path: Path) -> None:
     server.break_after = [300_000, 0, 0]
-    todo = plan(benchmark(file(server, sha256=HASH)), tmp_path)
+    todo = plan(benchmark(file(server)), tmp_path)
     text = failure(todo)
     assert "300,000 of 2,048,000 bytes" in text and f"equipoise bench fetch toy --out {tmp_path}" in text
     assert (tmp_path / "sub/file.bin.part").stat().st_size == 300_000 and not (tmp_path / "sub/file.bin").exists()
 
-    again = plan(benchmark(file(server, sha256=HASH)), tmp_path)
+    again = plan(benchmark(file(server)), tmp_path)
     assert again.missing == len(BODY) - 300_000 and "300.0 kB of it there already" in again.describe()
     run(again)
     assert (tmp_path / "sub/file.bin").read_bytes() == BODY
-    assert server.gets()[-1] == "bytes=300000-"
+    assert server.gets()[-1] == ("bytes=300000-", '"one"')
 
 
 def test_a_file_of_untold_size_may_not_fill_the_disk(
@@ -186,9 +190,7 @@ def test_a_file_of_untold_size_may_not_fill_the_disk(
 ) -> None:
     monkeypatch.setattr("equipoise.benchmarks.fetching.download.MOST_UNTOLD", 1_000_000)
     server.say_length = False
-    assert "more came than 1,000,000 bytes of a file of unknown size" in failure(
-        plan(benchmark(file(server)), tmp_path)
-    )
+    assert "more than 1,000,000 bytes of a file of unknown size" in failure(plan(benchmark(file(server)), tmp_path))
     assert left(tmp_path) == []
 
 
@@ -204,11 +206,23 @@ def test_a_server_without_ranges_that_always_breaks_off_is_given_up(server: Serv
     assert len(server.gets()) <= 2 * 3
 
 
-def test_without_a_hash_it_starts_again(server: Server, tmp_path: Path) -> None:
-    """Nothing would show that the file changed between the two tries."""
-    server.break_after = [1_000_000]
-    run(plan(benchmark(file(server, size=len(BODY))), tmp_path))
-    assert server.gets() == [None, None]
+@pytest.mark.parametrize("if_range", [True, False])
+def test_the_file_changes_between_tries(server: Server, tmp_path: Path, if_range: bool) -> None:
+    """With If-Range the server sends the new one whole; a server that ignores it shows another ETag."""
+    newer = bytes(reversed(BODY))
+
+    def change(state: Server) -> None:
+        state.body, state.etag = newer, '"two"'
+
+    server.break_after, server.if_range, server.after = [1_000_000], if_range, change
+    run(plan(benchmark(file(server)), tmp_path))
+    assert (tmp_path / "sub/file.bin").read_bytes() == newer
+
+
+def test_without_version_or_hash_it_starts_again(server: Server, tmp_path: Path) -> None:
+    server.etag, server.break_after = None, [1_000_000]
+    run(plan(benchmark(file(server)), tmp_path))
+    assert server.gets() == [(None, None), (None, None)]
     assert (tmp_path / "sub/file.bin").read_bytes() == BODY
 
 
@@ -221,18 +235,12 @@ def test_a_spoilt_part_is_found_by_its_hash_and_fetched_again(server: Server, tm
     assert (tmp_path / "sub/file.bin").read_bytes() == BODY
 
 
-def test_a_part_beyond_the_end_is_fetched_again(server: Server, tmp_path: Path) -> None:
+def test_a_part_that_is_complete_already(server: Server, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/file.bin.part").write_bytes(BODY)
+    (tmp_path / "sub/file.bin.part.json").write_text(json.dumps({"url": server.url, "version": '"one"'}))
     run(plan(benchmark(file(server, sha256=HASH)), tmp_path))
-    assert left(tmp_path) == ["sub/file.bin"] and server.gets() == ["bytes=2048000-", None]
-
-
-def test_a_part_that_needs_its_check_alone(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub/file.bin.part").write_bytes(BODY)
-    run(plan(benchmark(file(server, sha256=HASH, size=len(BODY))), tmp_path))
-    assert left(tmp_path) == ["sub/file.bin"] and server.asked == []
+    assert left(tmp_path) == ["sub/file.bin"] and server.gets() == [("bytes=2048000-", '"one"')]
 
 
 def test_wrong_size_is_refused_before_the_download(server: Server, tmp_path: Path) -> None:
@@ -279,11 +287,21 @@ def test_nobody_listens(server: Server, tmp_path: Path) -> None:
     assert "no connection" in text and "1 problem\n" in text and left(tmp_path) == []
 
 
-def archive(files: dict[str, bytes]) -> bytes:
+def archive(files: dict[str, bytes], kind: str = "zip") -> bytes:
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, body in files.items():
-            packed.writestr(name, body)
+    if kind == "zip":
+        with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as packed:
+            for name, body in files.items():
+                packed.writestr(name, body)
+    else:
+        with tarfile.open(fileobj=data, mode="w:gz") as tar:
+            for name, body in files.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(body)
+                if kind in ("link", "device") and name == "evil":
+                    info.size = 0
+                    info.type, info.linkname = (tarfile.SYMTYPE, "/etc") if kind == "link" else (tarfile.BLKTYPE, "")
+                tar.addfile(info, io.BytesIO(body))
     return data.getvalue()
 
 
@@ -314,22 +332,24 @@ def test_an_archive_that_lies_there_needs_no_network(
 
 
 @pytest.mark.parametrize(
-    ("name", "body", "why"), [("../evil", b"2", "leaves the folder"), ("evil", bytes(120_000_000), "at most")]
+    ("kind", "name", "why"),
+    [
+        ("zip", "../evil", "leaves the folder"),
+        ("tar", "../evil", "leaves the folder"),
+        ("tar", "/tmp/evil", "absolute"),
+        ("link", "evil", "a link to /etc"),
+        ("device", "evil", "a device"),
+        ("bomb", "evil", "at most"),
+    ],
 )
-def test_hostile_archive(server: Server, tmp_path: Path, name: str, body: bytes, why: str) -> None:
-    server.body = archive({"fine": b"1", name: body})
+def test_hostile_archive(server: Server, tmp_path: Path, kind: str, name: str, why: str) -> None:
+    if kind == "bomb":
+        server.body = archive({"fine": b"1", name: bytes(120_000_000)})
+    else:
+        server.body = archive({"fine": b"1", name: b"2"}, kind)
     text = failure(plan(benchmark(Download(server.url, "x/photos.zip", unpack=True)), tmp_path / "root"))
     assert why in text and "nothing was unpacked" in text
     assert left(tmp_path) == ["root/x/photos.zip"]
-
-
-def test_an_archive_is_resumed(server: Server, tmp_path: Path) -> None:
-    """13 GB of photos without a published hash; the archive's own checksums show whether head and tail fit."""
-    server.body = archive({"val/1.jpg": BODY})
-    server.break_after = [1_000]
-    bench = benchmark(Download(server.url, "val.zip", size=len(server.body), unpack=True))
-    run(plan(bench, tmp_path))
-    assert server.gets() == [None, "bytes=1000-"] and (tmp_path / "val/1.jpg").read_bytes() == BODY
 
 
 def test_plain_http_and_paths_outward_are_refused(tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
-"""One file over HTTP, checked before it takes its name. It grows in NAME.part and goes on there after a break.
+"""One file over HTTP, resumed where it broke off and checked before it takes its name.
 
-Only https is spoken, except with this machine itself.
+It grows in NAME.part, with NAME.part.json that remembers which version of the file (ETag or Last-Modified) it is a part
+of. Only https is spoken, except with this machine itself.
 """
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import json
 import os
 import ssl
 import time
@@ -18,11 +21,11 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from equipoise.benchmarks.base import Download
-from equipoise.core.files import sha256_file
+from equipoise.core.files import sha256_file, write_json
 
 TRIES = 5  # in a row without getting further
-PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds before the next try: doubled each time
 TIMEOUT = 30.0  # seconds without a byte
+LONGEST_PAUSE = 60.0
 MOST_UNTOLD = 2**32  # bytes of a file whose size neither we nor the server know: more would fill the disk in silence
 _PIECE = 2**18
 _PASSING = {408, 425, 429, 500, 502, 503, 504}  # HTTP answers worth another try
@@ -38,64 +41,79 @@ class Broken(Exception):
     """The try failed in a way that may pass."""
 
 
-def download(remote: Download, path: Path, show: Show) -> None:
+def download(
+    remote: Download, path: Path, show: Show, tries: int = TRIES, pause: float = 1.0, timeout: float = TIMEOUT
+) -> None:
     """Bring `remote` to `path`, over as many tries as it takes; Refused or Broken when it cannot be had."""
     part = part_of(path)
     part.parent.mkdir(parents=True, exist_ok=True)
-    failures, furthest = 0, held(remote, path)
+    failures, furthest = 0, _size(part)
     while True:
-        have = held(remote, path)
+        fresh = not part.exists()
         try:
-            _one_try(remote, part, have, show)
+            _one_try(remote, part, show, timeout)
             if difference := wrong(part, remote):
-                part.unlink()
-                if not have:
+                _forget(part)
+                if fresh:
                     raise Refused(f"{difference}. The file at this address was changed or damaged; it was not kept")
                 raise Broken(f"{difference} after resuming")
             break
         except Broken:
             # measured from the furthest point ever: a server that breaks off and cannot resume must not go on forever
-            failures = 1 if held(remote, path) > furthest else failures + 1
-            furthest = max(furthest, held(remote, path))
-            if failures >= TRIES:
+            failures = 1 if _size(part) > furthest else failures + 1
+            furthest = max(furthest, _size(part))
+            if failures >= tries:
                 raise
-            time.sleep(min(LONGEST_PAUSE, PAUSE * 2 ** (failures - 1)))
+            time.sleep(min(LONGEST_PAUSE, pause * 2 ** (failures - 1)))
     os.replace(part, path)
+    _forget(part)
 
 
-def _one_try(remote: Download, part: Path, have: int, show: Show) -> None:
+def _one_try(remote: Download, part: Path, show: Show, timeout: float) -> None:
     """Ask for what is missing of `part` and append it; Broken when the end was not reached."""
-    if have and have == remote.size:
-        return  # stopped between the last byte and the check
-    with _request(remote.url, "GET", {"Range": f"bytes={have}-"} if have else {}, TIMEOUT) as answer:
+    have, version = _resumable(remote, part)
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    if have and version:
+        headers["If-Range"] = version  # a changed file then comes whole, not as a tail that does not fit
+    with _request(remote.url, "GET", headers, timeout) as answer:
+        got = _version(answer.headers)
         start, total = _content_range(answer.headers.get("Content-Range", ""))
-        if answer.status == 416 or (answer.status == 206 and start != have):
-            part.unlink(missing_ok=True)
+        if answer.status == 416 and total == have:
+            return  # nothing is missing
+        changed = bool(version and got and version != got)
+        if answer.status == 416 or (answer.status == 206 and (start != have or changed)):
+            _forget(part)
             raise Broken("the part that lay here does not fit the file")
-        if answer.status != 206:
-            have, total = 0, _length(answer.headers)  # from the start
+        if answer.status == 200:
+            have, total = 0, _length(answer.headers)  # no Range there, or the file changed: from the start
+        elif answer.status != 206:
+            raise Refused(f"HTTP {answer.status}")
         if remote.size is not None and total is not None and total != remote.size:
-            part.unlink(missing_ok=True)
+            _forget(part)
             raise Refused(f"{total:,} bytes there, {remote.size:,} were expected; nothing was downloaded")
-        with part.open("ab" if have else "wb") as handle:
-            _copy(answer, handle, have, total or remote.size, show)
+        if not have:
+            part.unlink(missing_ok=True)
+            write_json(_notes(part), {"url": remote.url, "version": got})
+        _append(answer, part, have, total or remote.size, show)
 
 
-def _copy(answer: Any, handle: IO[bytes], have: int, total: int | None, show: Show) -> None:
-    while True:
-        show(have, total)
-        try:
-            piece = answer.read1(_PIECE)  # what is there; read() would wait for the whole piece
-        except (OSError, http.client.HTTPException) as error:
-            raise Broken(f"the connection broke after {have:,} bytes ({_reason(error)})") from error
-        if not piece:
-            break
-        have += len(piece)
-        if have > (total or MOST_UNTOLD):
-            Path(handle.name).unlink()
-            announced = f"{MOST_UNTOLD:,} bytes of a file of unknown size" if total is None else f"the {total:,} bytes"
-            raise Refused(f"more came than {announced}; it was not kept")
-        handle.write(piece)
+def _append(answer: Any, part: Path, have: int, total: int | None, show: Show) -> None:
+    with part.open("ab") as handle:
+        while True:
+            show(have, total)
+            try:
+                piece = answer.read1(_PIECE)  # what is there; read() would wait for the whole piece
+            except (OSError, http.client.HTTPException) as error:
+                raise Broken(f"the connection broke after {have:,} bytes ({_reason(error)})") from error
+            if not piece:
+                break
+            have += len(piece)
+            if have > (total or MOST_UNTOLD):
+                _forget(part)
+                if total is None:
+                    raise Refused(f"more than {MOST_UNTOLD:,} bytes of a file of unknown size; it was not kept")
+                raise Refused(f"more came than the {total:,} bytes that were announced; it was not kept")
+            handle.write(piece)
     if total is not None and have < total:
         raise Broken(f"the connection ended after {have:,} of {total:,} bytes")
 
@@ -111,7 +129,7 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _request(url: str, method: str, headers: dict[str, str], timeout: float) -> Any:
-    """An open answer with status 2xx or 416; everything else as Refused or Broken."""
+    """An open answer with status 200, 206 or 416; everything else as Refused or Broken."""
     headers = {"User-Agent": "equipoise", "Accept-Encoding": "identity", **headers}
     opener = urllib.request.build_opener(_SafeRedirects)
     try:
@@ -149,6 +167,12 @@ def _content_range(text: str) -> tuple[int | None, int | None]:
     return int(start) if start.isdecimal() else None, int(total) if total.isdecimal() else None
 
 
+def _version(headers: Message) -> str:
+    """What If-Range may carry: a strong ETag, else the date of change."""
+    tag = str(headers.get("ETag", ""))
+    return tag if tag.startswith('"') else str(headers.get("Last-Modified", ""))
+
+
 def allowed(url: str) -> bool:
     return urlsplit(url).scheme == "https" or (urlsplit(url).scheme == "http" and _loopback(url))
 
@@ -165,10 +189,37 @@ def part_of(path: Path) -> Path:
     return path.with_name(path.name + ".part")
 
 
-def held(remote: Download, path: Path) -> int:
-    """Bytes of NAME.part that can be built upon: a hash, or an archive's checksums, must prove that the tail fits."""
-    part = part_of(path)
-    return part.stat().st_size if part.exists() and (remote.sha256 or remote.unpack) else 0
+def _notes(part: Path) -> Path:
+    return part.with_name(part.name + ".json")
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _forget(part: Path) -> None:
+    part.unlink(missing_ok=True)
+    _notes(part).unlink(missing_ok=True)
+
+
+def notes_of(path: Path) -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError):
+        value = json.loads(path.read_text(encoding="utf-8"))
+        return value if isinstance(value, dict) else {}
+    return {}
+
+
+def _resumable(remote: Download, part: Path) -> tuple[int, str]:
+    """Bytes of `part` that can be built upon, and the version they are of.
+
+    Without a version only a known hash can tell whether head and tail fit; with neither, it starts again.
+    """
+    notes = notes_of(_notes(part))
+    version = str(notes.get("version") or "")
+    if not part.exists() or notes.get("url") != remote.url or not (version or remote.sha256):
+        _forget(part)
+        return 0, ""
+    return _size(part), version
 
 
 def wrong(path: Path, remote: Download) -> str:

@@ -16,11 +16,22 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from equipoise.benchmarks.base import Benchmark, Download, in_words
-from equipoise.benchmarks.fetching import download as http
 from equipoise.benchmarks.fetching.archives import safe_unpack
-from equipoise.benchmarks.fetching.download import Broken, Refused, Show
+from equipoise.benchmarks.fetching.download import (
+    TIMEOUT,
+    TRIES,
+    Broken,
+    Refused,
+    Show,
+    allowed,
+    download,
+    notes_of,
+    part_of,
+    size_of,
+    wrong,
+)
 from equipoise.core.errors import Problems, UserError
-from equipoise.core.files import inside, read_json, write_json
+from equipoise.core.files import inside, write_json
 from equipoise.core.progress import is_quiet
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
@@ -96,17 +107,18 @@ def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
         if entry.unpack and not images:
             continue
         path = inside(into, entry.to)
-        if not http.allowed(entry.url):
+        if not allowed(entry.url):
             raise UserError(f"{entry.url}: only https is fetched (http from this machine alone)")
         if _unpacked(path, entry):
             steps.append(Step(entry, path, entry.size, 0, True))
         elif path.exists():
-            if difference := http.wrong(path, entry):
+            if difference := wrong(path, entry):
                 problems.add(str(path), difference)
             size = path.stat().st_size
             steps.append(Step(entry, path, size, size, not entry.unpack))
         else:
-            steps.append(Step(entry, path, entry.size, http.held(entry, path), False))
+            part = part_of(path)
+            steps.append(Step(entry, path, entry.size, part.stat().st_size if part.exists() else 0, False))
     problems.raise_if_any("Move them away, or fetch into another folder: nothing of yours is overwritten.")
     by_hand = benchmark.by_hand if benchmark.downloads else benchmark.get
     return Plan(benchmark.name, into, _with_sizes(steps), by_hand, images)
@@ -118,11 +130,13 @@ def _with_sizes(steps: list[Step]) -> tuple[Step, ...]:
     with contextlib.suppress(Broken):
         for place, step in enumerate(steps):
             if step.size is None and not step.done and not _offline():
-                sized[place] = replace(step, size=http.size_of(step.download.url))
+                sized[place] = replace(step, size=size_of(step.download.url))
     return tuple(sized)
 
 
-def fetch(plan: Plan, console: Console | None = None) -> list[Path]:
+def fetch(
+    plan: Plan, console: Console | None = None, tries: int = TRIES, pause: float = 1.0, timeout: float = TIMEOUT
+) -> list[Path]:
     """Say what the plan is, then do it; the files that now lie there, folders for archives.
 
     Files that cannot be had are reported together at the end, after the others were fetched. When the network is gone,
@@ -141,10 +155,13 @@ def fetch(plan: Plan, console: Console | None = None) -> list[Path]:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=is_quiet()) as progress:
         for step in plan.steps:
+            if step.done:
+                ready.append(step.path.parent if step.download.unpack else step.path)
+                continue
             try:
-                if not step.done and not step.path.exists():
-                    http.download(step.download, step.path, _bar(progress, step.path.name))
-                if not step.done and step.download.unpack:
+                if not step.path.exists():
+                    download(step.download, step.path, _bar(progress, step.path.name), tries, pause, timeout)
+                if step.download.unpack:
                     _unpack(step, progress)
                 ready.append(step.path.parent if step.download.unpack else step.path)
             except Refused as error:
@@ -152,7 +169,7 @@ def fetch(plan: Plan, console: Console | None = None) -> list[Path]:
             except UserError as error:  # an archive that was refused
                 problems.add("", str(error))
             except Broken as error:
-                problems.add(step.download.url, f"{error} ({http.TRIES} tries)")
+                problems.add(step.download.url, f"{error} ({tries} tries); what came so far is kept")
                 break
             except OSError as error:  # a full disk, no permission
                 problems.add(str(step.path), f"could not be written ({error.strerror or error})")
@@ -195,8 +212,8 @@ def _marker(path: Path) -> Path:
 
 
 def _unpacked(path: Path, entry: Download) -> bool:
-    if not entry.unpack or not _marker(path).is_file():
+    notes = notes_of(_marker(path))
+    names = notes.get("names")
+    if not (entry.unpack and notes.get("url") == entry.url and isinstance(names, list)):
         return False
-    notes = read_json(_marker(path))
-    known = isinstance(notes, dict) and notes.get("url") == entry.url
-    return known and all((path.parent / name).exists() for name in notes.get("names", ()))
+    return all((path.parent / str(name)).exists() for name in names)
