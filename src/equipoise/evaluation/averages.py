@@ -63,11 +63,13 @@ class Averages:
         resamples: int = stats.RESAMPLES,
         metrics: Sequence[Metric] = ROWS,
         outcomes_only: bool = False,
+        keep_empty: bool = False,  # also columns of which no item is asked: those of two models are compared by place
     ) -> None:
         self.outcomes, self.seed, self.resamples = outcomes, seed, resamples
         self.scored = not outcomes_only  # ties, chance, mean scores of ones and zeros would be an invention
         metrics = [row for row in metrics if self.scored or row.name not in NEED_SCORES]
-        columns = {row: column for row in metrics if not np.isnan(column := outcomes.column(row)).all()}
+        columns = {row: outcomes.column(row) for row in metrics}
+        columns = {row: column for row, column in columns.items() if keep_empty or not np.isnan(column).all()}
         self.metrics = list(columns)  # that some item is asked
         empty = np.zeros((len(outcomes), 0))
         values = np.stack(list(columns.values()), axis=1) if columns else empty
@@ -332,6 +334,7 @@ def measure(
     summary, averages = every.summary(), every.by_rule(benchmark) if benchmark else {}
     left_out = NEED_SCORES if outcomes_only else set()
     asked = [name for name in (benchmark.metrics if benchmark else ()) if name not in left_out]
-    paper = {name: PAPER_METRICS[name](rows) for name in asked}
+    found = {name: PAPER_METRICS[name](rows) for name in asked}
+    paper = {name: numbers for name, numbers in found.items() if numbers.get("n") != 0}
     headline = averages.get(benchmark.rule) if benchmark else None
     return Metrics(overall=summary.overall, by=summary.by, macro=headline, averages=averages, paper=paper)

@@ -34,13 +34,15 @@ def add_baselines(
     """The baselines' numbers on those of the items that were scored. What was not scored teaches them nothing."""
     if not outcomes.has_negative.any():
         return None
-    scored = set(Scores.of(outcomes.rows).ids)
-    taught = [item for item in items if item.id in scored]
+    known = {item.id: item for item in items}
+    taught = [known[name] for name in Scores.of(outcomes.rows).ids]  # in the order of the outcomes
     asked = (rules.length(), rules.ngram())
     text_metrics = [row for row in metrics if row.side == "texts" and row.less is None]
-    model = Averages(outcomes, seed, metrics=text_metrics)
+    model = Averages(outcomes, seed, metrics=text_metrics, keep_empty=True)
     blind = {
-        str(one.card["spec"]): Averages(outcomes_of(score_items(one, taught).rows), seed, metrics=text_metrics)
+        str(one.card["spec"]): Averages(
+            outcomes_of(score_items(one, taught).rows), seed, metrics=text_metrics, keep_empty=True
+        )
         for one in asked
     }
     splits = sorted({tags.get("split", "") for tags in outcomes.tags})
@@ -65,7 +67,9 @@ def _numbers(model: Averages, found: Mapping[str, stats.Average], mask: NDArray[
     n, values = model.counts[mask].sum(axis=0), found[""].values
     there = [(at, row) for at, row in enumerate(model.metrics) if math.isfinite(values[at])]
     baselines = {
-        name: {row.name: number_of(row, of, at, n[at]) for at, row in there} for name, of in found.items() if name
+        name: {row.name: number_of(row, of, at, n[at]) for at, row in there if math.isfinite(of.values[at])}
+        for name, of in found.items()
+        if name
     }
     numbers = BlindNumbers(baselines=baselines, gain={})
     gain: dict[str, Gain] = {}

@@ -38,7 +38,7 @@ def groups(scores: Sequence[ItemScores]) -> PaperNumbers:
     scores these are metrics like any other (metrics.py)."""
     right: dict[str, dict[str, list[bool]]] = {}
     for score in scores:
-        if score.answers:
+        if score.answers and "pair" in score.tags:
             won = right.setdefault(score.tags["pair"], {}).setdefault(score.tags.get("ask", ""), [])
             won.append(score.caption > score.negatives[0])
     found: PaperNumbers = {"n": len(right)}

@@ -72,7 +72,7 @@ def score_items(
     workers = default_workers() if workers is None else workers
     how = ScoringOptions(batch_size or default_batch(model), workers, cache, allow_missing, ranks)
     if how.batch_size < 1 or workers < 1:
-        raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
+        raise UserError(f"expected a batch size and workers above 0, found {how.batch_size} and {workers}")
     if repeated := [name for name, count in Counter(item.id for item in items).items() if count > 1]:
         raise UserError(f"{len(repeated):,} ids belong to more than one item, for instance {repeated[0]!r}")
     kind = kind_of(model)

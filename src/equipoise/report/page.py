@@ -21,7 +21,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from equipoise import __version__
-from equipoise.audit.page import markdown, verdict
 from equipoise.audit.record import Audit
 from equipoise.core.errors import UserError, printable
 from equipoise.core.run_folder import refuse_foreign, write_own
@@ -305,6 +304,8 @@ def audit_html(audit: Audit) -> str:
     """An audit's Markdown as a page, with the verdict on top. No request, no script; the benchmark's texts are
     escaped."""
     from markdown_it import MarkdownIt  # of rich
+
+    from equipoise.audit.page import markdown, verdict
 
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown(audit, ending=False))
     body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")

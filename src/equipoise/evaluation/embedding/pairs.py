@@ -256,9 +256,8 @@ class _Work:
         self._said = True
         rate = self.asked / passed
         if (left := self._left / rate) > LONG:
-            log.warning(
-                "%.3g pairs a second: at most %.0f minutes for the other %s", rate, left / 60, f"{self._left:,}"
-            )
+            time_left = f"{left / 60:.0f} minutes" if left < 5400 else f"{left / 3600:.0f} hours"
+            log.warning("%.3g pairs a second: at most %s for the other %s", rate, time_left, f"{self._left:,}")
 
 
 def _wanted(items: Sequence[Item]) -> tuple[dict[ImageRef, dict[str, None]], dict[str, list[ImageRef]]]:

@@ -39,7 +39,7 @@ def checked(model: Any, spec: str, folder: Path | None) -> Preflight | None:
     about = identity.of_card(card)
     if folder is None or about is None:
         return Preflight(checks=preflight(model, spec))
-    code = identity.of_code("evaluation/preflight", "world")
+    code = identity.of_code("evaluation/preflight", "evaluation/embedding", "world")
     path = folder / "preflight" / f"{sha256_json([about, str(getattr(model, 'device', '')), code])}.json"
     now = [array.tolist() for array in answers or []]
     kept = _read(path)

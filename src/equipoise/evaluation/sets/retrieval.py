@@ -115,9 +115,13 @@ RowsOf = Callable[[slice], Floats]  # some rows of scores, made when they are as
 def by_cosines(images: NDArray[np.float32], texts: NDArray[np.float32]) -> tuple[RowsOf, RowsOf]:
     """The scores of some texts with all images, and of some images with all texts."""
     (photos, photo), (strings, string) = distinct(images), distinct(texts)
+
+    def spread(scores: Floats, place: NDArray[np.int64], count: int) -> Floats:
+        return scores if count == len(place) else scores[:, place]  # mostly all are different: no copy
+
     return (
-        lambda rows: (strings[string[rows]] @ photos.T)[:, photo],
-        lambda rows: (photos[photo[rows]] @ strings.T)[:, string],
+        lambda rows: spread(strings[string[rows]] @ photos.T, photo, len(photos)),
+        lambda rows: spread(photos[photo[rows]] @ strings.T, string, len(strings)),
     )
 
 
