@@ -17,7 +17,7 @@ from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Metrics, RunRecord
-from equipoise.evaluation.results import write_run
+from equipoise.evaluation.results import record_hash, write_run
 from equipoise.evaluation.scores import ItemScores
 
 Run = Callable[..., tuple[int, str, str]]
@@ -198,7 +198,9 @@ def test_items_that_were_trained_on_are_named(run: Run, write: Write, tmp_path: 
         write(name, [1] * 40 + [0] * 20)
     place = tmp_path / "two" / "x" / "result.json"
     record = json.loads(place.read_text())
-    place.write_text(json.dumps(record | {"counts": {**record["counts"], "trained_on": 7}}))
+    record["counts"]["trained_on"] = 7
+    record["record_sha256"] = record_hash(record)
+    place.write_text(json.dumps(record))
     warning = f"two/x: 7 of {record['n']['items']} items were trained on: no test of this model"
     assert f"warning: {warning}" in run("one", "two")[1]
     assert json.loads(run("one", "two", "--json")[1])["warnings"] == [warning]

@@ -236,7 +236,7 @@ def test_a_number_that_was_written_by_hand(place: tuple[str, ...], tmp_path: Pat
         numbers = numbers[part]
     numbers["metrics"]["original"]["value"] = 0.123
     path.write_text(json.dumps(value))
-    with pytest.raises(UserError, match="its numbers were changed after the run"):
+    with pytest.raises(UserError, match="it was changed after the run"):
         evaluate(Mean(), tagged, images=tmp_path / "A", out=tmp_path / "run")
 
 

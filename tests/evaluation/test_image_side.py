@@ -384,7 +384,7 @@ def test_an_edited_number_of_the_image_side_is_not_believed(photos: Path, tmp_pa
     value = json.loads(path.read_text())
     value["metrics"]["overall"]["metrics"]["group"]["value"] = 0.5
     path.write_text(json.dumps(value))
-    with pytest.raises(UserError, match=r"its numbers were changed after the run"):
+    with pytest.raises(UserError, match=r"it was changed after the run"):
         evaluate(model, [colours()], images=photos, out=tmp_path / "run")
 
 

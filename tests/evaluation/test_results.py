@@ -70,9 +70,9 @@ def test_every_damaged_field_is_named_at_once(tmp_path: Path, make_record: Calla
 
 @pytest.mark.parametrize(
     "text",
-    ['{"schema": 3', '{"schema": 3}', '{"schema": 1, "benchmark": [], "arguments": 3}', '{"schema": 0}']
-    + ['{"schema": 3, "n": ' + "[" * depth + "]" * depth + "}" for depth in (500, 100_000)]
-    + ['{"schema": 3, "n": ' + "9" * 5000 + "}", '{"schema": 3, "n": NaN}', '{"schema": 3, "date": "\\ud800"}'],
+    ['{"schema": 4', '{"schema": 4}', '{"schema": 1, "benchmark": [], "arguments": 3}', '{"schema": 0}']
+    + ['{"schema": 4, "n": ' + "[" * depth + "]" * depth + "}" for depth in (500, 100_000)]
+    + ['{"schema": 4, "n": ' + "9" * 5000 + "}", '{"schema": 4, "n": NaN}', '{"schema": 4, "date": "\\ud800"}'],
 )
 def test_whatever_the_file_holds_it_is_an_error_for_people(text: str, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(text)
@@ -85,7 +85,7 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="schema 99, written by another version of equipoise"):
         read_result(tmp_path)
     write_json(tmp_path / "result.json", {"schema": 2})
-    with pytest.raises(UserError, match=r"reads schema 3\. Evaluate again into another folder"):
+    with pytest.raises(UserError, match=r"reads schema 4\. Evaluate again into another folder"):
         read_result(tmp_path)
     with pytest.raises(UserError, match="no finished run"):
         find_runs([tmp_path / "empty"])

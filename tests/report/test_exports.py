@@ -27,7 +27,7 @@ from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval, Number, RunRecord
-from equipoise.evaluation.results import benchmark_id, read_result, write_run
+from equipoise.evaluation.results import benchmark_id, read_result, record_hash, write_run
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report import exports
 from equipoise.report.exports import (
@@ -246,12 +246,12 @@ def test_the_verb(run: Run, folder: Path, tmp_path: Path) -> None:
 def test_what_the_verb_refuses(run: Run, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "wrong").mkdir()
-    (tmp_path / "wrong" / "result.json").write_text('{"schema": 3, "metrics": {}}')
+    (tmp_path / "wrong" / "result.json").write_text('{"schema": 4, "metrics": {}}')
     shutil.copytree(folder, tmp_path / "two" / "a")
     shutil.copytree(folder, tmp_path / "two" / "b")
-    (path := tmp_path / "two" / "b" / "result.json").write_text(
-        path.read_text().replace('"skipped": 0', '"skipped": 1')
-    )
+    other = json.loads((path := tmp_path / "two" / "b" / "result.json").read_text())
+    other["n"]["skipped"] = 1
+    path.write_text(json.dumps(other | {"record_sha256": record_hash(other)}))
     cases = [
         (("empty", "--to", "every-eval-ever"), "no finished run"),
         (("nowhere", "--to", "every-eval-ever"), "no finished run"),

@@ -18,6 +18,7 @@ from equipoise.data.items import ImageRef, texts
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval
+from equipoise.evaluation.results import record_hash
 from equipoise.report.chapters import Chapter, Point, read_chapters
 from equipoise.report.page import Page, Table, finding, report_page, templates, write_page
 from equipoise.report.plane import HEIGHT, Mark, scatter
@@ -147,6 +148,7 @@ def test_a_model_that_was_trained_on_the_items_is_called_so(make_runs: Runs) -> 
     (place,) = second.rglob("result.json")
     record = json.loads(place.read_text())
     record["counts"]["trained_on"] = 60
+    record["record_sha256"] = record_hash(record)
     place.write_text(json.dumps(record))
     (chapter,) = read_chapters([first, second])
     told = [note for note in chapter.notes if "trained on" in note]

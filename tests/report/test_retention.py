@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, paint
 
-from equipoise.evaluation.results import model_card
+from equipoise.evaluation.results import model_card, record_hash
 from equipoise.evaluation.run import evaluate_set
 from equipoise.evaluation.sets.kinds import open_set
 from equipoise.report.chapters import read_chapters
@@ -39,6 +39,7 @@ def change(folder: Path, card: dict[str, Any]) -> None:
     path = folder / "result.json"
     record = json.loads(path.read_text())
     record["model"] = card
+    record["record_sha256"] = record_hash(record)
     path.write_text(json.dumps(record))
 
 

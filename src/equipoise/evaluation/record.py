@@ -14,7 +14,7 @@ from equipoise.benchmarks.ceilings import Ceilings
 from equipoise.core.provenance import Environment
 from equipoise.evaluation.metrics import METRICS, MetricInfo
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 
 
 class Interval(NamedTuple):
@@ -300,7 +300,7 @@ class RunRecord(_Part):
     """One finished run: result.json. A run that failed writes none, so there is no status."""
 
     model_config = ConfigDict(populate_by_name=True)
-    schema_version: Literal[3] = Field(default=SCHEMA, alias="schema")
+    schema_version: Literal[4] = Field(default=SCHEMA, alias="schema")
     date: AwareDatetime  # when it was finished, UTC
     kind: Literal["items", "classification", "retrieval", "ratings", "aggregate"] = "items"
     benchmark: BenchmarkId
@@ -322,7 +322,7 @@ class RunRecord(_Part):
     environment: Environment
     seconds: Seconds
     scores_sha256: str | None  # of items.jsonl; None: none was written, the run is in memory
-    metrics_sha256: str | None  # of `metrics` as JSON; likewise
+    record_sha256: str | None  # of all the rest as JSON; likewise
     published: Published | None = None  # None: scored here
 
     @property

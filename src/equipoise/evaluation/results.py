@@ -79,14 +79,16 @@ def _write(folder: Path, record: RunRecord, lines: Iterable[Mapping[str, Any]]) 
     with atomic_write(folder / "items.jsonl") as handle:
         for line in lines:
             handle.write(_ENCODER.encode(line) + "\n")
-    hashes = {"scores_sha256": sha256_file(folder / "items.jsonl"), "metrics_sha256": _of_numbers(record)}
-    record = record.model_copy(update=hashes)
-    write_json(folder / "result.json", record.model_dump(mode="json", by_alias=True))
-    return record
+    record = record.model_copy(update={"scores_sha256": sha256_file(folder / "items.jsonl")})
+    written = record.model_dump(mode="json", by_alias=True)
+    written["record_sha256"] = record_hash(written)
+    write_json(folder / "result.json", written)
+    return record.model_copy(update={"record_sha256": written["record_sha256"]})
 
 
-def _of_numbers(record: RunRecord) -> str:
-    return sha256_json(record.metrics.model_dump(mode="json"))
+def record_hash(value: Mapping[str, Any]) -> str:
+    """Of all that result.json says, and so, by `scores_sha256`, of the scores next to it."""
+    return sha256_json({name: part for name, part in value.items() if name != "record_sha256"})
 
 
 def _lines(
@@ -194,9 +196,9 @@ def read_result(folder: Path) -> RunRecord:
     problems = Problems(f"{path}: not a whole result of equipoise")
     try:
         record = RunRecord.model_validate_json(json.dumps(value))
-        if record.metrics_sha256 not in (None, _of_numbers(record)):
+        if record.scores_sha256 is None or record.record_sha256 != record_hash(value):
             raise UserError(
-                f"{path}: its numbers were changed after the run (the sha256 in it is of others). Evaluate again into "
+                f"{path}: it was changed after the run (the sha256 in it is of another result). Evaluate again into "
                 "another folder (--out)."
             )
         return record

@@ -223,7 +223,7 @@ def new_record(
         skipped=dict(list(lost.items())[:100]),
         environment=environment(),
         scores_sha256=None,
-        metrics_sha256=None,
+        record_sha256=None,
         **more,
     )
 

@@ -227,7 +227,7 @@ def test_a_changed_run_is_not_believed(folder: Path) -> None:
     run(Eye(), data, out=folder / "run")
     path = folder / "run" / "result.json"
     path.write_text(path.read_text().replace('"value": 1.0', '"value": 0.5', 1))
-    with pytest.raises(UserError, match="its numbers were changed after the run"):
+    with pytest.raises(UserError, match="it was changed after the run"):
         run(Eye(), data, out=folder / "run")
     rows = folder / "run" / "items.jsonl"
     rows.write_text(rows.read_text().replace('"rank": 0', '"rank": 1', 1))
