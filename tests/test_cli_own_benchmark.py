@@ -181,6 +181,7 @@ def test_show_what_is_not_there(run: Run) -> None:
     [
         ('name="toy"', 'name="swap"', ("'swap' is a benchmark of this package",)),
         ('name="toy"', 'name="../toy"', ("expected letters",)),
+        ('Average(("group",))', "Average(())", ("averages.mine.path: tuple should have at least 1 item",)),
         ('Average(("group",))', 'Average("group")', ("averages.mine.path: input should be a valid tuple",)),
         (
             'Average(("group",))',

@@ -75,5 +75,8 @@ def test_bad_files(tmp_path: Path) -> None:
     (tmp_path / "bivlc.csv").write_text("caption,type,subtype\nA cat.,replace,obj\n")
     with pytest.raises(UserError, match="negative_caption missing"):
         bivlc.load(tmp_path, [])
+    (tmp_path / "bivlc.csv").write_text("caption,negative_caption\nA cat.,A dog.\n")
+    with pytest.raises(UserError, match="type, subtype missing"):
+        bivlc.load(tmp_path, [])
     with pytest.raises(UserError, match="no split 'train'"):
         bivlc.load(tmp_path, ["train"])

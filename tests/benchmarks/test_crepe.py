@@ -66,6 +66,18 @@ def test_lists_are_never_run(tmp_path: Path) -> None:
     assert not trap.exists()
 
 
+def test_negatives_that_are_no_texts_are_refused(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "prod_hard_negatives/atom/prod_vg_hard_negs_atom_complexity_4.csv",
+        "image_id,caption,x,y,width,height,hard_negs",
+        PLACE + ",\"['a cat', 3]\"",
+        PLACE + ",[None]",
+    )
+    with pytest.raises(UserError, match=r"(?s)2 problems.*line 2: expected a list of texts.*line 3: expected a list of"):
+        crepe.load(tmp_path, [])
+
+
 def test_a_missing_column_is_said_once(tmp_path: Path) -> None:
     write(
         tmp_path, "prod_hard_negatives/atom/prod_vg_hard_negs_atom_complexity_4.csv", "image_id,caption", "1,a", "2,b"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item
@@ -66,7 +66,7 @@ class Average:
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = CHECKED
-    path: tuple[str, ...]
+    path: Annotated[tuple[str, ...], Field(min_length=1)]
     cite: str = ""
     least: int = 1  # groups of the innermost tag with fewer items are left out (ARO: 25)
 

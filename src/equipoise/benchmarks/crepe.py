@@ -19,6 +19,7 @@ from equipoise.benchmarks.ceilings import as_read
 from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
 from equipoise.data.items import ImageRef, Item, texts
+from equipoise.data.readers.records import short
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +70,8 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
 
     def build(split: str, key: str, row: _Row) -> Iterator[Case]:
         negatives = literal_list(getattr(row, TABLES[split].column))
+        if not all(isinstance(one, str) for one in negatives):
+            raise ValueError(f"expected a list of texts, found {short(negatives)}")
         if not negatives:
             empty.append(f"{split}/{key}")
             return
