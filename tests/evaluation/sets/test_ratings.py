@@ -134,6 +134,42 @@ def test_jsonl_and_problems_all_at_once(table: Path) -> None:
         open_set("ratings:" + str(path), data=table)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"rated_by": "me"}, "line 3: rated_by: extra inputs are not permitted"),
+        ({"rating": True}, "line 3: rating: input should be a valid number"),
+        ({"rating": "3"}, "line 3: rating: input should be a valid number"),
+        ({"rating": 10**400}, "line 3: rating: input should be"),
+        ({"ratings": [1e308, 1e308]}, "line 3: ratings.0: input should be less than or equal to 1000000000"),
+        ({"ratings": [3, [4]]}, "line 3: ratings.1: input should be a valid number"),
+        ({"id": 0}, "line 3: id: input should be a valid string"),
+        ({"caption": " "}, "line 3: caption: expected some text"),
+    ],
+)
+def test_odd_fields_of_json_are_refused(table: Path, change: dict[str, object], said: str) -> None:
+    good = {"image": "red.png", "caption": "a", "rating": 1.5}
+    lines = [good, good | {"rating": 3}, good | change]
+    (table / "rated.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(UserError) as raised:
+        open_set(f"ratings:{table / 'rated.jsonl'}", data=table)
+    assert said in str(raised.value)
+
+
+def test_columns_of_one_name_are_averaged_and_ids_kept(table: Path) -> None:
+    path = table / "two.csv"
+    path.write_text("id,image,caption,rating,rating,who\n0,red.png,a,1,2,x\n7,blue.png,b,3,,y\n")
+    data = open_set(f"ratings:{path}", data=table)
+    assert isinstance(data, RatingSet)
+    assert [(pair.id, pair.rating) for pair in data.pairs] == [("0", 1.5), ("7", 3.0)]
+    path.write_text("image,caption,score\nred.png,a,1\n")
+    with pytest.raises(UserError, match="line 1: expected the columns image, caption, rating, found image, caption"):
+        open_set(f"ratings:{path}", data=table)
+    path.write_text("image,caption,rating\nred.png,a,good\nred.png,b,inf\nblue.png,,2\n")
+    with pytest.raises(UserError, match=r"(?s)3 problems.*line 2: ratings.0: .*line 3: .*line 4: caption"):
+        open_set(f"ratings:{path}", data=table)
+
+
 def test_flickr8ks_experts(table: Path) -> None:
     (table / "captions.tsv").write_text("red.png#0\ta red one .\nblue.png#1\ta blue one .\n")
     lines = ["red.png\tred.png#0\t4\t4\t3", "red.png\tblue.png#1\t1\t1\t1", "blue.png\tblue.png#1\t3\t4\t4"]

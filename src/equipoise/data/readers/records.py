@@ -48,7 +48,7 @@ def rows(
     """
     require_file(path)
     kind = kind_of(path)
-    if kind in {".csv", ".tsv"} or (kind not in _KINDS and not _is_json(path)):
+    if kind in {".csv", ".tsv"} or (kind not in TYPED and not _is_json(path)):
         header, found = table(path, quoted=quoted)
         for line, cells in found:
             yield Row(f"line {line}", dict(zip(header, cells, strict=True)))
@@ -60,7 +60,7 @@ def rows(
             yield from _json_lines(path, most, errors) if holds_lines(path) else _json_values(path, errors)
 
 
-_KINDS = {".json", ".jsonl", ".ndjson", ".parquet"}
+TYPED = {".json", ".jsonl", ".ndjson", ".parquet"}
 
 
 def _is_json(path: Path) -> bool:

@@ -13,60 +13,72 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_text
 from equipoise.data.images import ImageSource
-from equipoise.data.items import ImageRef
-from equipoise.data.readers.records import EMPTY, explain, rows, short
+from equipoise.data.items import ImagePath, ImageRef, Words
+from equipoise.data.readers.records import EMPTY, TYPED, Row, explain, kind_of, rows, table
 from equipoise.data.readers.sets.captions import flickr8k_captions
 from equipoise.data.readers.sets.kinds import Rated, RatingSet
 
 EXPERTS = "ExpertAnnotations.txt"
+Rating = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]  # their sum stays a number
+
+
+class _Pair(BaseModel):
+    """A rated pair as a file has it."""
+
+    model_config = ConfigDict(extra="forbid")
+    id: str | None = None
+    image: ImagePath
+    caption: Words
+    rating: Rating | None = None
+    ratings: list[Rating] = []
 
 
 def read_ratings(path: Path, name: str, source: ImageSource) -> RatingSet:
-    """The rated pairs of a table or of JSON: image, caption and what begins with `rating`, one number or a list."""
+    """The rated pairs of a table or of JSON."""
     problems = Problems(str(path))
-    given: list[Given] = []
-    for where, value, problem in rows(path):
-        if problem == EMPTY:
-            continue
-        if problem or not isinstance(value, dict) or not {"image", "caption"} <= value.keys():
-            problems.add(where, problem or f"expected image, caption and rating, found {short(value)}")
-            continue
-        listed = [found for key, found in value.items() if key.startswith("rating") and found not in (None, "")]
-        try:
-            ratings = [float(one) for found in listed for one in (found if isinstance(found, list) else [found])]
-        except (TypeError, ValueError):
-            problems.add(where, f"expected ratings that are numbers, found {short(listed)}")
-        else:
-            given.append((where, str(value.get("id") or "") or None, value["image"], value["caption"], ratings))
-    return _set(name, source, _pairs(given, problems), path, problems)
+    typed = kind_of(path) in TYPED  # a cell of a table is text, whatever is in it
+    found = rows(path) if typed else _table(path)
+    return _set(name, source, _pairs((row for row in found if row.problem != EMPTY), problems, typed), path, problems)
 
 
-Given = tuple[str, str | None, str, str, list[float]]  # where, id, photo, caption, ratings
+def _table(path: Path) -> Iterator[Row]:
+    """Rows with our columns alone; all that begin with `rating` are its ratings."""
+    header, found = table(path, several=("rating",))
+    if not {"image", "caption"} <= set(header) or not any(column.startswith("rating") for column in header):
+        raise UserError(f"{path}, line 1: expected the columns image, caption, rating, found {', '.join(header)}")
+    for line, cells in found:
+        filled = [(column, cell) for column, cell in zip(header, cells, strict=True) if cell.strip()]
+        ours: dict[str, Any] = {column: cell for column, cell in filled if column in ("id", "image", "caption")}
+        yield Row(f"line {line}", ours | {"ratings": [cell for column, cell in filled if column.startswith("rating")]})
 
 
-def _pairs(given: list[Given], problems: Problems) -> list[Rated]:
-    found = []
-    for where, name, photo, text, ratings in given:
-        if not ratings or not all(map(math.isfinite, ratings)):
-            problems.add(where, f"expected one finite rating or more, found {ratings}")
-            continue
-        if not isinstance(text, str) or not text.strip():
-            problems.add(where, "caption: expected some text")
+def _pairs(found: Iterable[Row], problems: Problems, typed: bool) -> list[Rated]:
+    pairs = []
+    for where, value, problem in found:
+        if problem:
+            problems.add(where, problem)
             continue
         try:
-            ref = ImageRef(path=photo)
+            one = _Pair.model_validate(value, strict=typed)
         except ValidationError as error:
             explain(error, where, problems)
             continue
-        found.append(Rated(name or where, ref, text, math.fsum(ratings) / len(ratings)))
-    return found
+        ratings = [*([] if one.rating is None else [one.rating]), *one.ratings]
+        if not ratings:
+            problems.add(where, "expected a rating, found none")
+            continue
+        ref = ImageRef(path=one.image)
+        pairs.append(Rated(one.id or where, ref, one.caption, math.fsum(ratings) / len(ratings)))
+    return pairs
 
 
 def flickr8k_experts(folder: Path, name: str, source: ImageSource) -> RatingSet:
@@ -77,7 +89,7 @@ def flickr8k_experts(folder: Path, name: str, source: ImageSource) -> RatingSet:
         texts[key] = text
     path = folder / EXPERTS
     problems = Problems(str(path))
-    given: list[Given] = []
+    found = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         cells = line.split("\t")
         if len(cells) != 5 or not all(cell.strip().isdecimal() for cell in cells[2:]):
@@ -85,8 +97,9 @@ def flickr8k_experts(folder: Path, name: str, source: ImageSource) -> RatingSet:
         elif cells[1] not in texts:
             problems.add(f"line {number}", f"no caption {cells[1]!r} in {flickr8k_captions(folder).name}")
         else:
-            given.append((f"{cells[0]}/{cells[1]}", None, cells[0], texts[cells[1]], [float(c) for c in cells[2:]]))
-    return _set(name, source, _pairs(given, problems), path, problems)
+            value = {"image": cells[0], "caption": texts[cells[1]], "ratings": cells[2:]}
+            found.append(Row(f"{cells[0]}/{cells[1]}", value))
+    return _set(name, source, _pairs(found, problems, typed=False), path, problems)
 
 
 def _set(name: str, source: ImageSource, pairs: list[Rated], path: Path, problems: Problems) -> RatingSet:
