@@ -23,7 +23,7 @@ from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts, write_items
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.run import evaluate
-from equipoise.models import load_model
+from equipoise.models import load_model, served
 
 Make = Callable[[Callable[[str, dict[str, Any]], Reply | None]], Vision]
 
@@ -86,6 +86,17 @@ def test_yes_is_summed_over_spellings_and_normalised(serve: Make, photos: Path) 
     assert found.record.counts["pairs"] == 40 and server.requests == 41  # one to see what the server can do
     assert server.keys == {"Bearer secret-key"}
     assert found.record.model.model_extra is not None and found.record.model.model_extra["ask"] == "yes"
+
+
+@pytest.mark.parametrize("ask", ["yes", "choice"])
+def test_a_photo_is_encoded_once_for_all_its_texts(
+    ask: str, serve: Make, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model(_spec(serve(_yes if ask == "yes" else _likes("caption")), f"ask={ask}"))
+    encoded, plain = [], served._encoded
+    monkeypatch.setattr(served, "_encoded", lambda image: encoded.append(image) or plain(image))
+    evaluate(model, _items(10), images=photos)
+    assert len(encoded) == 10
 
 
 def test_a_second_run_asks_nothing(serve: Make, photos: Path, tmp_path: Path) -> None:

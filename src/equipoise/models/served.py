@@ -79,9 +79,8 @@ class Served:
         """A question about a red square: is the server there, does it take the key, and a picture?"""
         return self._asked(_encoded(_PICTURE), prompt, more)
 
-    def _ask(self, image: Image.Image, prompt: str, keep: Callable[[Answer], bool], **more: Any) -> Answer:
+    def _ask(self, picture: bytes, prompt: str, keep: Callable[[Answer], bool], **more: Any) -> Answer:
         """One answer, from what was kept or from the server; log-probabilities are kept as JSON, text as text."""
-        picture = _encoded(image)
         about = {"jpeg": hashlib.sha256(picture).hexdigest(), "prompt": prompt, **more}
         return self._client.kept_or_asked(about, lambda: self._asked(picture, prompt, more), keep)
 
@@ -113,12 +112,12 @@ class ServedYes(Served):
         self._clear = self._unclear = 0
 
     def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]:
-        values = self._many(self._score, list(zip(images, texts, strict=True)))
+        values = self._many(self._score, list(zip(_pictures(images), texts, strict=True)))
         return np.array([0.5 if value is None else value for value in values], dtype=np.float64)
 
-    def _score(self, pair: tuple[Image.Image, str]) -> float | None:
-        image, text = pair
-        answer = self._ask(image, QUESTION.format(text), _has_tokens, logprobs=True, top_logprobs=TOP)
+    def _score(self, pair: tuple[bytes, str]) -> float | None:
+        picture, text = pair
+        answer = self._ask(picture, QUESTION.format(text), _has_tokens, logprobs=True, top_logprobs=TOP)
         tokens: list[tuple[str, float]] = json.loads(answer.text) if answer.finish == "logprobs" else []
         value = yes_of(tokens)
         with self._lock:
@@ -147,8 +146,8 @@ class ServedChoice(Served):
     def prefer(self, images: Sequence[Image.Image], firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
         """1 where the first text is chosen in both orders, 0 where the second is, 0.5 where it depends on the order."""
         orders = [
-            (image, *texts)
-            for image, one, other in zip(images, firsts, seconds, strict=True)
+            (picture, *texts)
+            for picture, one, other in zip(_pictures(images), firsts, seconds, strict=True)
             for texts in ((one, other), (other, one))
         ]
         chosen = self._many(self._choose, orders)
@@ -170,9 +169,9 @@ class ServedChoice(Served):
             )
         return shares
 
-    def _choose(self, asked: tuple[Image.Image, str, str]) -> float | None:
-        image, first, second = asked
-        answer = self._ask(image, CHOICE.format(first, second), lambda one: _letter(one) is not None)
+    def _choose(self, asked: tuple[bytes, str, str]) -> float | None:
+        picture, first, second = asked
+        answer = self._ask(picture, CHOICE.format(first, second), lambda one: _letter(one) is not None)
         letter, self._last = _letter(answer), answer.text
         return None if letter is None else float(letter == "A")
 
@@ -223,6 +222,13 @@ def _settings(rest: str, spec: str) -> tuple[LlmSettings, str | None]:
             if not numbers[option] > 0 or not math.isfinite(numbers[option]):
                 raise UserError(f"model {spec!r}: {option}: expected a number above 0, found {options[option]!r}")
     return LlmSettings(url, name, key_variable=options.get("key") or "OPENAI_API_KEY", **numbers), options.get("ask")
+
+
+def _pictures(images: Sequence[Image.Image]) -> list[bytes]:
+    """What is sent of each image; one with several texts is encoded once."""
+    distinct = {id(image): image for image in images}
+    encoded = {key: _encoded(image) for key, image in distinct.items()}
+    return [encoded[id(image)] for image in images]
 
 
 def _encoded(image: Image.Image) -> bytes:
