@@ -13,9 +13,12 @@ import pytest
 
 from equipoise.cli import main
 from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation import results
 from equipoise.evaluation.averages import summarise
+from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.run import Result, evaluate
 from equipoise.evaluation.scores import ImageScores, ItemScores
 
 Run = Callable[..., tuple[int, str, str]]
@@ -112,6 +115,39 @@ def test_a_metric_of_ones_own_is_shown_everywhere(run: Run) -> None:
     assert any("rejection" in file.read_text() for file in Path("exported").rglob("*.json"))
     assert run("eval", "blind:ngram", "--bench", "toy.jsonl", "--out", "ngram")[0] == 2  # without it: another run
     assert run("compare", "ngram", "length", "--fail-if-worse", "rejections:5")[0] == 2
+
+
+class Lengths:
+    """Scores a text by its length."""
+
+    card = {"spec": "lengths", "digest": "1"}  # noqa: RUF012
+    reads_images = False
+
+    def score_pairs(self, images: list[object], strings: list[str]) -> list[float]:
+        return [float(len(string)) for string in strings]
+
+
+@pytest.mark.parametrize("less", [None, "original", "augmented"])
+def test_a_finished_run_is_measured_again_by_metrics_of_ones_own(tmp_path: Path, less: str | None) -> None:
+    """Their names and files may be the same where what they call has changed."""
+
+    def evaluated(high: float) -> Result:
+        metric = Metric(
+            name="above", short="Above", title="Above", meaning="share of captions that score above a number", less=less,
+            wins=lambda outcomes: outcomes.caption > high, counts=lambda outcomes: outcomes.has_negative,
+        )  # fmt: skip
+        items = [
+            Item(id=str(n), image=ImageRef(path="1.png"), caption="a" * n, negatives=texts("b" * (n + 1)))
+            for n in range(1, 30)
+        ]
+        return evaluate(Lengths(), items, metrics=[metric], out=tmp_path / "run")
+
+    first = evaluated(10)
+    assert evaluated(10).read_from == tmp_path / "run"
+    with pytest.raises(UserError, match=r"(?s)holds another run:.*metric above: .*Choose another --out"):
+        evaluated(20)
+    assert results.read_outcomes(tmp_path / "run", first.record, first.rows).own["above"].sum() == 19
+    assert ("above" in first.numbers.metrics) == (less != "augmented")  # which no item here has
 
 
 def test_scores_made_elsewhere_are_measured_by_it_too(run: Run) -> None:

@@ -70,6 +70,8 @@ class Averages:
         metrics = [row for row in metrics if self.scored or row.name not in NEED_SCORES]
         columns = {row: outcomes.column(row) for row in metrics}
         columns = {row: column for row, column in columns.items() if keep_empty or not np.isnan(column).all()}
+        names = {None, *(row.name for row in columns)}
+        columns = {row: column for row, column in columns.items() if row.less in names}
         self.metrics = list(columns)  # that some item is asked
         empty = np.zeros((len(outcomes), 0))
         values = np.stack(list(columns.values()), axis=1) if columns else empty

@@ -115,7 +115,7 @@ class Outcomes:
 
     def each(self, metrics: Sequence[Metric] = ROWS) -> Iterator[dict[str, Any]]:
         """The outcome of every item by metric, as written next to its scores."""
-        columns = {row.name: self.column(row) for row in metrics if row.less is None}
+        columns = {row.name: self.column(row) for row in metrics if row.less is None or row.own}
         asked = {name: column.tolist() for name, column in columns.items() if not np.isnan(column).all()}
         ties = {"tie": (self.has_negative, self.tie), "image_tie": (self.images.asked, self.images.tie)}
         level = {name: (there.tolist(), tie.tolist()) for name, (there, tie) in ties.items() if there.any()}

@@ -174,6 +174,13 @@ def read_outcomes(folder: Path, record: RunRecord, rows: Sequence[ItemScores]) -
     return replace(outcomes, own=own)
 
 
+def refuse_other_metrics(folder: Path, record: RunRecord, outcomes: Outcomes, own: Sequence[Metric]) -> None:
+    """Raise where metrics of the user's own give other values than in the finished run: code that they call changed."""
+    kept = read_outcomes(folder, record, outcomes.rows).own if own else {}
+    other = [row.name for row in own if not np.array_equal(kept[row.name], outcomes.column(row), equal_nan=True)]
+    run_folder.refuse_other(folder, {}, {}, also=[f"metric {name}: its code gives other values now" for name in other])
+
+
 def read_result(folder: Path) -> RunRecord:
     """The result of a run folder (or of a result.json named itself); a schema from the future is refused."""
     path = folder / "result.json" if folder.is_dir() else folder

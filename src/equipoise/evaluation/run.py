@@ -41,6 +41,7 @@ from equipoise.evaluation.results import (
     is_finished,
     model_card,
     read_run,
+    refuse_other_metrics,
     refuse_other_run,
     write_run,
     write_set,
@@ -172,7 +173,10 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
             parts["images"] = images_id(task.photos(how) if reads_images(model) else {})
             refuse_other_run(folder, parts)
             record, rows = read_run(folder)
-            return Result(record, rows, outcomes_of(rows) if task.kind == "items" else None, read_from=folder)
+            outcomes = outcomes_of(rows) if task.kind == "items" else None
+            if outcomes is not None:
+                refuse_other_metrics(folder, record, outcomes, own)
+            return Result(record, rows, outcomes, read_from=folder)
         how.ranks.lead(scores=True)
         scoring = task.score(model, how)
         parts["images"] = images_id(scoring.digests)
