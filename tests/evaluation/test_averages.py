@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from equipoise.benchmarks import by_fields, valse, vl_checklist
+from equipoise.benchmarks import by_fields, registry, valse, vl_checklist
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, texts
@@ -18,7 +18,8 @@ from equipoise.evaluation.averages import measure
 from equipoise.evaluation.foreign.measuring import require_groups, with_items
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Metrics
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.run import ItemsTask
+from equipoise.evaluation.scores import Answer, ItemScores
 
 sugarcrepe = by_fields.benchmark("sugarcrepe")
 
@@ -218,6 +219,27 @@ def test_without_items_the_tags_must_be_there() -> None:
     require_groups(with_items([score("1")], [item("1")], "the scores"), toy, None, "the scores")
     with pytest.raises(UserError, match=r"1 of 1 items lack the tag 'label'"):
         require_groups([score("1")], benchmark(metrics=("truth",)), None, "the scores")
+
+
+def test_two_images_and_two_captions_must_be_there() -> None:
+    """Items of one image, joined by the tag `pair`, have no text, image and group score."""
+    halves = [score(id_).model_copy(update={"tags": {"split": "test", "pair": "1"}}) for id_ in ("1", "2")]
+    for name in ("winoground", "cola", "bivlc", "mmvp-vlm", "eqben", "vismin", "colorswap"):
+        with pytest.raises(UserError, match=r"2 of 2 items are not two images and two captions \(negative_images"):
+            require_groups(halves, registry.get(name), "items", "the scores")
+        with pytest.raises(UserError, match=r"1 of 1 items are not two images and two captions"):
+            ItemsTask(name, [item("1")], benchmark=registry.get(name)).about()
+
+
+def test_answers_must_say_what_they_answer() -> None:
+    answers = (Answer(right=True),)
+    rows = [score(id_).model_copy(update={"answers": answers, "tags": {"pair": "1", "ask": "text"}}) for id_ in "12"]
+    require_groups(rows, registry.get("colorswap"), None, "the scores")
+    bad = [
+        row.model_copy(update={"tags": tags}) for row, tags in zip(rows, ({"ask": "text"}, {"pair": "1"}), strict=True)
+    ]
+    with pytest.raises(UserError, match=r"(?s)2 problems.*2 of 5 items are answers without.*1 of 5 items are not two"):
+        require_groups([*rows, *bad, score("5")], registry.get("colorswap"), None, "the scores")
 
 
 def test_a_rule_that_is_not_there() -> None:

@@ -143,7 +143,8 @@ class ItemsTask:
         return None if self.images is None else str(self.images)
 
     def about(self) -> BenchmarkId:
-        require_tags(self.benchmark.metrics if self.benchmark else (), self.items)
+        if self.benchmark is not None:
+            require_tags(self.benchmark, self.items)
         return benchmark_id(self.items, self.benchmark, self.name, self.limit)
 
     def photos(self, how: ScoringOptions) -> dict[str, bytes]:
@@ -314,7 +315,7 @@ def read_benchmarks(
         items, benchmark = registry.load(name, folder, splits)
         registry.require_images(name, items)
         benchmark.require_rule(average)
-        require_tags(benchmark.metrics, items)
+        require_tags(benchmark, items)
         tasks.append(ItemsTask(benchmark.name, items, data or folder, benchmark))
     labels = [one.name for one in tasks]
     if templates is not None and not any(one.kind != "items" for one in tasks):

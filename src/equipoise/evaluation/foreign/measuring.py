@@ -206,7 +206,7 @@ def require_groups(rows: Sequence[ItemScores], benchmark: Benchmark, rule: str |
             f"{benchmark.name} is averaged ({rule or benchmark.rule}), for instance {without[0].id!r}. Name the folder "
             'of the annotation files with --source, or put the tags into the file: "tags": {"split": "..."}'
         )
-    require_tags(benchmark.metrics, rows)
+    require_tags(benchmark, rows)
 
 
 def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) -> Sequence[ItemScores]:
