@@ -318,7 +318,8 @@ class RunRecord(_Part):
     skipped: dict[str, str]  # item id -> why; the first hundred
     read_alike: list[str] = Field(default_factory=list)  # items: a right text has the embedding of a negative; likewise
     counts: dict[str, int]
-    arguments: dict[str, JsonValue]  # as the user gave them; images, out, cache, batch_size and workers in full
+    # Of eval: as the user gave them, with images, out, cache, batch_size and workers filled in. Of metrics: out alone.
+    arguments: dict[str, JsonValue]
     environment: Environment
     seconds: Seconds
     scores_sha256: str | None  # of items.jsonl; None: none was written, the run is in memory
