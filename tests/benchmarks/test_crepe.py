@@ -74,7 +74,9 @@ def test_negatives_that_are_no_texts_are_refused(tmp_path: Path) -> None:
         PLACE + ",\"['a cat', 3]\"",
         PLACE + ",[None]",
     )
-    with pytest.raises(UserError, match=r"(?s)2 problems.*line 2: expected a list of texts.*line 3: expected a list of"):
+    with pytest.raises(
+        UserError, match=r"(?s)2 problems.*line 2: expected a list of texts.*line 3: expected a list of"
+    ):
         crepe.load(tmp_path, [])
 
 

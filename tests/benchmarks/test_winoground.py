@@ -36,7 +36,10 @@ def test_an_example_is_one_item_of_two_images_and_two_captions(tmp_path: Path) -
 
 
 def test_images_go_by_the_names_of_the_file(tmp_path: Path) -> None:
-    examples = [EXAMPLE | {"image_0": "a/left.jpg", "image_1": "right"}, EXAMPLE | {"id": 8, "image_0": "", "image_1": "b"}]
+    examples = [
+        EXAMPLE | {"image_0": "a/left.jpg", "image_1": "right"},
+        EXAMPLE | {"id": 8, "image_0": "", "image_1": "b"},
+    ]
     (tmp_path / "examples.jsonl").write_text("".join(json.dumps(one) + "\n" for one in examples))
     paths = [[ref.path for ref in item.images()] for item in winoground.load(tmp_path, [])]
     assert paths == [["a/left.jpg", "right.png"], ["ex_8_img_0.png", "b.png"]]

@@ -133,7 +133,7 @@ def test_a_finished_run_is_measured_again_by_metrics_of_ones_own(tmp_path: Path,
 
     def evaluated(high: float) -> Result:
         metric = Metric(
-            name="above", short="Above", title="Above", meaning="share of captions that score above a number", less=less,
+            name="above", short="Above", title="Above", meaning="share of captions above a number", less=less,
             wins=lambda outcomes: outcomes.caption > high, counts=lambda outcomes: outcomes.has_negative,
         )  # fmt: skip
         items = [

@@ -2,7 +2,8 @@
 
 Its values are templates of the record's fields; {key} is the record's key or number, {split} its split. A record
 with `negative_image` is two images and two captions; an image without an ending is a PNG file. `edit` names what the
-negative changes, as SugarCrepe calls it: "swap_att". Fields of tags and of `defaults` may be missing. Files are `file`, one for each split, or `hub`: one of these names, else the hub's Parquet files.
+negative changes, as SugarCrepe calls it: "swap_att". Fields of tags and of `defaults` may be missing. Files are `file`,
+one for each split, or `hub`: one of these names, else the hub's Parquet files.
 """
 
 from __future__ import annotations
