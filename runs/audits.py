@@ -46,7 +46,7 @@ FOLDERS = {
     "fg-ovd": "fg_ovd",
     "negclip": "negclip",
 }
-COLUMNS = {  # of the first table
+COLUMNS = {  # of the first table, and the rows of the table of fixes
     "duplicates": "duplicates",
     "forced_ties": "forced ties",
     "contradictions": "contra-dictions",
@@ -58,34 +58,33 @@ COLUMNS = {  # of the first table
     "compounds": "com-pounds",
     "near_synonyms": "near syn.",
 }
-# What a reader of REPLACE and CREPE may expect from elsewhere, and why it differs.
+# How the counts compare with those that others published for REPLACE and CREPE.
 NOTES = {
     "replace": (
-        "Counted elsewhere in the published files (methods.md, section B): 1,403 + 186 exact duplicates, 15 forced "
-        "ties in relations (and one in attributes, of the hard positive), 10 sub-word edits: the same here. The 24 "
-        "sub-word negatives besides are VL-CheckList's own (`wout ofdow`). Edits of another word: 21 in attributes, "
-        "the same; of the 32 in relations, 25 change `in` in the positive and the side after it in the negative "
-        "(`within back of` against `in front of`), 6 captions say the word twice (`sitting sitting at`), and one "
-        "negative only lost an article. Broken compounds: {compounds} here, 409 there, where the list behind the "
-        "number is not given. The wider rule of `replace-clean` drops 466: these and 67 more, most of them sides "
-        "without `of` (`within front`: 38) and verbs with their particle (`traveling on in`: 8). Ten of the 67 have "
-        "a phrase of two prepositions or with `of` that is no compound preposition (`in from of`, `in on`, `in "
-        "next`, `in top of`, `in side of`, `near top of`, `near edge of`, `near center of`, `on top of of`), which "
-        "would make 409: `replace-relations/` 06155, 06224, 06326, 07039, 07297, 08047, 08253, 08978, 09829, 09946. "
-        "Of these only 08978 (`bird on of clock tower`), 06224 and 07297 (`within on`) and 06326 (`within from of`) "
-        "are broken by the edit; the others read (`swan next to edge of pond`)."
+        "An earlier count of the published files (methods.md, section B) gives the same 1,403 + 186 exact duplicates, "
+        "15 forced ties in relations, one in attributes (of the hard positive) and 10 sub-word edits. The other 24 "
+        "sub-word findings are negatives that VL-CheckList published broken (`wout ofdow`). Edits of another word: "
+        "the same 21 in attributes. Of the 32 in relations, 25 change `in` in the positive and the noun after it in "
+        "the negative (`within back of` against `in front of`), 6 captions have the word twice (`sitting sitting "
+        "at`), and one negative only lost an article. Broken compounds: {compounds} here, 409 in the earlier count, "
+        "which does not list them. `replace-clean` has a wider rule and drops 466: these and 67 more, mostly "
+        "without `of` (`within front`: 38) or verbs with a particle (`traveling on in`: 8). Ten of the 67, "
+        "`replace-relations/` 06155, 06224, 06326, 07039, 07297, 08047, 08253, 08978, 09829 and 09946, would make 409. "
+        "They have two prepositions, or `of`, without being compound prepositions (`in from of`, `near top of`). The "
+        "edit broke only four of them: 08978 (`bird on of clock tower`), 06224 and 07297 (`within on`) and 06326 "
+        "(`within from of`)."
     ),
     "crepe": (
         "67 forced ties: 56 of negate (11, 25 and 20 rows of complexities 4, 6 and 8) and 11 of swap (1, 6 and 4). All "
-        "are equal after lower-casing, as methods_2026.md (G12) counts them; 11 are equal letter for letter, all of "
-        "swap, and 39 more differ by the first capital alone. A count of 34 that was expected once is none of these "
-        "(11, 50, 67), nor of distinct captions (67), images (62), rows whose negatives are a list (62) or a set (5); "
-        "the reference's own counts by file add up to 67. The rows, `crepe-prod_FILE/ROW`: swap_4: 20; swap_6: 142, "
+        "are equal in lower case, as methods_2026.md (G12) counts them. 11 are equal in every letter, all of swap; 39 "
+        "more differ only in the first capital. We could not reproduce an earlier count of 34: there are 67 distinct "
+        "captions, 62 images, 62 rows with a list of negatives and 5 with a set. The rows, `crepe-prod_FILE/ROW`: "
+        "swap_4: 20; swap_6: 142, "
         "156, 162, 215, 254, 255; swap_8: 49, 194, 803, 937; negate_4: 251, 287, 356, 497, 664, 792, 938, 1010, 1079, "
         "1218, 1260; negate_6: 30, 86, 97, 114, 186, 257, 308, 323, 343, 549, 607, 670, 676, 767, 770, 957, 1036, "
         "1052, 1131, 1391, 1416, 1503, 1525, 1551, 1778; negate_8: 50, 145, 404, 502, 710, 715, 794, 1134, 1205, "
-        "1217, 1428, 1433, 1592, 1644, 1657, 1822, 1871, 1898, 1906, 1983. The sub-word negatives of atom are words "
-        "of CREPE's own making: `on` was replaced inside `person` (`persinside`)."
+        "1217, 1428, 1433, 1592, 1644, 1657, 1822, 1871, 1898, 1906, 1983. CREPE itself made the sub-word "
+        "negatives of atom: it replaced `on` inside `person` (`persinside`)."
     ),
 }
 
@@ -116,9 +115,25 @@ def first_table(found: Sequence[tuple[Audit, int]]) -> str:
         checks, _ = by_name(one)
         sampled = "" if one.items == total else f" of {total:,}"
         cells = [f"{checks[name].count:,}" if checks[name].of else "-" for name in COLUMNS]
-        effective = f"{one.reuse.effective:,.0f}" if one.reuse else "-"
-        rows.append((one.benchmark, f"{one.items:,}{sampled}", *cells, effective))
-    return table(("benchmark", "items", *COLUMNS.values(), "effective n"), rows)
+        rows.append((one.benchmark, f"{one.items:,}{sampled}", *cells))
+    return table(("benchmark", "items", *COLUMNS.values()), rows)
+
+
+def fixes(found: Sequence[Audit]) -> str:
+    """What each check finds and how to fix it, then the fixes of the shortcuts."""
+    rows = {check.name: (check.what, check.fix) for check in found[0].checks if check.name in COLUMNS}
+    for shortcut in (shortcut for one in found for shortcut in one.shortcuts):
+        rows.setdefault(shortcut.name.split("_")[0], ("shortcut, see below", shortcut.fix))
+    return table(("check", "what it finds", "fix"), [(_plain(name), *row) for name, row in rows.items()], left=3)
+
+
+def images(found: Sequence[Audit]) -> str:
+    rows = [
+        (one.benchmark, f"{use.items:,}", f"{use.images:,}", f"{use.most:,}", f"{use.effective:,.0f}",
+         f"{use.design_effect:.2f}")
+        for one in found if (use := one.reuse)
+    ]  # fmt: skip
+    return table(("benchmark", "items", "images", "most items of an image", "effective n", "design effect"), rows)
 
 
 def second_table(found: Sequence[tuple[Audit, int]]) -> str:
@@ -143,55 +158,57 @@ def section(one: Audit) -> str:
     for check in sorted(one.checks, key=lambda check: -check.count):
         if check.count and check.name not in {"same_words", "spaces"}:
             first = "; ".join(map(_named, check.examples[:2]))
-            lines.append(
-                f"- **{check.name.replace('_', ' ')}** {check.count:,} ({percent(check.share)}): {first}. "
-                f"Fix: {check.fix}."
-            )
-    if one.reuse:
-        lines.append(
-            f"- **images** {one.reuse.images:,} for {one.reuse.items:,} items, up to {one.reuse.most:,} of one image; "
-            f"design effect at most {one.reuse.design_effect:.2f}. Fix: {one.reuse.fix}."
-        )
+            lines.append(f"- **{_plain(check.name)}** {check.count:,} ({percent(check.share)}): {first}.")
     telling = [s for s in one.shortcuts if s.result.interval[0] > s.chance or s.result.interval[1] < s.chance]
     if telling:
         most = max(telling, key=lambda s: abs(s.result.share - s.chance))
         first = "; ".join(map(_named, most.examples[:2]))
-        lines.append(f"- **shortcut** {most.name.replace('_', ' ')} {shown(most.result)}: {first}. Fix: {most.fix}.")
+        lines.append(f"- **shortcut** {_plain(most.name)} {shown(most.result)}: {first}.")
     return "\n".join(
         [lines[0], "", *([lines[1], ""] if one.benchmark in NOTES else []), *lines[1 + (one.benchmark in NOTES) :]]
     )
 
 
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
+
+
 def _named(example: Example) -> str:
     """An item's id and what is wrong with it, without the item's sentences: those are not ours to publish."""
-    plain = _SENTENCE.sub("", " ".join(example.said.replace("`", "'").split())).strip(": /")
+    said = " ".join(example.said.removeprefix(example.id).replace("`", "'").split())
+    plain = _SENTENCE.sub("", said).strip(": /")
     return f"`{example.id}` `{plain}`" if plain else f"`{example.id}`"
 
 
 def page(found: Sequence[tuple[Audit, int]]) -> str:
+    each = [one for one, _ in found]
     return "\n\n".join(
         [
             "# Audits",
-            "What rules find in the texts of other people's benchmarks, and how far one gets without looking. Made "
-            "by `python runs/audits.py`; the page of one benchmark, with five examples of each finding, by "
-            "`equipoise audit NAME --source DIR` (`--json` for programs). No rule sees the photo: a finding is a "
-            "reason to look, not a verdict. The counts are of items, contradictions of (image, text) pairs.",
-            f"Files of more than {MOST:,} items are sampled (seed {SEED}), which undercounts what takes two items: "
-            "duplicates, contradictions and the use of images. `-`: the check needs recorded edits, hard positives or "
-            "images that are not there. Effective n is 1 / the sum of squared shares of the images: what the items are "
-            "worth if all items of an image agree.",
+            "Defects that rules find in the texts of published benchmarks, and how many answers a model can guess "
+            "without the image. `python runs/audits.py` writes this page; `equipoise audit NAME --source DIR` prints "
+            "one benchmark with five examples of each finding (`--json` for programs). No rule sees the photo, so read "
+            "a finding before you drop an item.",
+            "Counts are of items; contradictions are of (image, text) pairs. `-`: the benchmark lacks the recorded "
+            f"edits, hard positives or images that the check needs. Files of more than {MOST:,} items are sampled "
+            f"(seed {SEED}), which undercounts duplicates, contradictions and repeated images.",
             first_table(found),
+            fixes(each),
+            "## Images",
+            "Effective n is 1 / the sum of the squared shares of the images: what the items are worth if all items of "
+            "an image agree. Intervals should resample images, not items, as `eval` and `compare` do.",
+            images(each),
             "## Shortcuts",
-            "Percent right without an image [95 % interval, images resampled], chance 50, on at most 4,000 items "
-            "(seed 0): which of two texts is the caption (c) and which the hard negative (n) or hard positive (p), "
-            "by logistic regression on words (learned on other images, so to a good part by known substitutions), "
-            "by \"the shorter one\", by \"the one of more frequent words\" (far "
-            "below 50 tells as much), by a table of changed words from the other half of the images; whether `from "
-            "-> to` is a hard positive or a hard negative, by the same kind of table. Last: percent of the hard "
-            "positives that a detector taught on (c, n) of other images calls wrong. n is of items; pairs may be a "
-            "few less.",
+            "Percent right without the image [95 % interval, images resampled], on at most 4,000 items (seed 0; a few "
+            "have no pair). Chance is 50; far below 50 gives away as much as far above. The first five columns ask "
+            "which of two texts is the caption (c), not the hard negative (n) or hard positive (p). They use a "
+            "logistic regression on words, trained on other images (so it partly knows the substitutions); the "
+            "shorter text; the text with more frequent words; and a table of the changed words in the other half of "
+            "the images. `from -> to` asks such a table whether a substitution is a hard positive or a hard negative. "
+            "The last column is the percentage of hard positives that a detector, trained on (c, n) of other images, "
+            "calls wrong.",
             second_table(found),
-            *(section(one) for one, _ in found),
+            *map(section, each),
         ]
     ) + "\n"  # fmt: skip
 

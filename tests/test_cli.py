@@ -392,7 +392,7 @@ def test_two_evaluations_at_once(run: Run, photos: Path, tmp_path: Path) -> None
     from equipoise.core.run_folder import locked
 
     with locked(tmp_path / "run" / "items"):
-        refused(run(*EVAL, "--out", "run", "--seed", "3"), "another run is writing it now")
+        refused(run(*EVAL, "--out", "run", "--seed", "3"), "another run is writing here")
 
 
 @pytest.mark.parametrize(

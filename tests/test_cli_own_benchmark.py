@@ -162,7 +162,7 @@ def test_show_what_is_not_there(run: Run) -> None:
         ("sugarcrep", "Did you mean sugarcrepe"),
         ("absent.jsonl", "no such file"),
         ("py:toy_bench:BENCHH", "Did you mean BENCH"),
-        ("py:toy_bench:load", "wants arguments of its own (source, splits)"),
+        ("py:toy_bench:load", "needs arguments (source, splits)"),
         ("py:toy_bench:Model", "Model() gave Model"),
     ):
         code, _, error = run("bench", "show", name)

@@ -98,7 +98,7 @@ def test_the_demo_takes_only_a_folder_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no run of equipoise demo: report\.html would be overwritten"):
         demo.run_demo(tmp_path, story)
     assert (tmp_path / "report.html").read_text() == "mine"
-    with locked(tmp_path / "out"), pytest.raises(UserError, match="another run is writing it now"):
+    with locked(tmp_path / "out"), pytest.raises(UserError, match="another run is writing here"):
         demo.run_demo(tmp_path / "out", story)
 
 

@@ -46,7 +46,7 @@ def test_a_stopped_perturb(tmp_path: Path, number: int, code: int, moment: float
     _, said = run.communicate(timeout=60)
     assert time.monotonic() - begin < moment + 10  # 5 seconds, and as many for a busy machine to start
     assert run.returncode == code, said
-    assert "what was finished is kept" in said and "Traceback" not in said
+    assert "finished work is kept" in said and "Traceback" not in said
     ended = time.monotonic()
     while _is_there(run.pid):  # a worker; or what is left of one, until the machine's first process takes note
         assert time.monotonic() - ended < 5
@@ -71,10 +71,10 @@ def test_a_signal_while_the_arguments_are_read(
     """Typer makes 130 of it, and says nothing."""
     monkeypatch.setattr(cli.Verbs, "parse_args", stop)
     for words, said in (
-        (["eval"], "what was finished is kept, and the same command resumes"),
-        (["bench", "fetch"], "what was finished is kept"),
-        (["report"], "begins anew"),
-        (["bench", "list"], "begins anew"),
+        (["eval"], "finished work is kept, and the same command resumes"),
+        (["bench", "fetch"], "finished work is kept"),
+        (["report"], "starts over"),
+        (["bench", "list"], "starts over"),
     ):
         monkeypatch.setattr(sys, "argv", ["equipoise", *words])
         with pytest.raises(SystemExit) as ended:

@@ -81,7 +81,7 @@ def test_every_number_of_the_page_is_in_the_record(samples: Path, monkeypatch: p
 
     found = audit(sugarcrepe_pp.load(samples / "sugarcrepe_pp", []), "sugarcrepe-pp")
     page = markdown(found)
-    assert "must put a caption above all negatives of its item" in page, "why eval's blind judges have other shares"
+    assert "must rank a caption above all negatives of its item" in page, "why the numbers of `eval` differ"
     for one in found.shortcuts:
         assert f"{100 * one.result.share:.1f} [{100 * one.result.interval[0]:.1f}" in page
     assert found.reuse is not None and f"Effective sample size {found.reuse.effective:,.0f}" in page

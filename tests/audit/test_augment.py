@@ -47,7 +47,7 @@ def test_a_positive_may_not_bring_in_a_negatives_word() -> None:
 
 def test_a_benchmark_with_positives_is_refused() -> None:
     item = _item("a dog", "a cat").model_copy(update={"positives": texts("a hound")})
-    with pytest.raises(UserError, match="1 of its items have hard positives of its own"):
+    with pytest.raises(UserError, match="1 of its items have hard positives already"):
         augment([item], _benchmark(), RECIPE)
 
 

@@ -59,7 +59,7 @@ def test_a_giveaway_is_found_by_words_by_the_table_and_by_the_detector() -> None
 def test_what_balanced_made_is_not_advised_to_be_made_by_balanced() -> None:
     items = items_with(60, True)
     (advice,) = {one.fix for one in shortcuts(items) if "balanced" in one.fix}
-    assert "(recipe `balanced`), or refine" in advice
+    assert "(recipe `balanced`), or drop" in advice
     made = [item.model_copy(update={"tags": {"recipe": "own,balanced"}}) for item in items]
     (advice,) = {one.fix for one in shortcuts(made) if "balanced" in one.fix}
     assert "(recipe `balanced`)" not in advice and "--recipe balanced --refine words,frequency" in advice

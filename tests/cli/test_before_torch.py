@@ -105,7 +105,7 @@ def test_the_folder_of_another_run_is_refused_without_torch(folder: Path, monkey
     (folder / "thesis").write_text("MY THESIS")
     for verb in (("eval", "world", *asked[:-1], "thesis"), ("demo", "--out", "thesis")):
         code, error = call(folder, *verb)
-        assert code == 2 and error == "error: --out thesis: a file, where a folder was expected; choose another --out\n"
+        assert code == 2 and error == "error: --out thesis: expected a folder, found a file; choose another --out\n"
 
 
 @pytest.mark.slow

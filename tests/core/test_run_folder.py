@@ -61,7 +61,7 @@ def test_many_differences_are_counted(tmp_path: Path) -> None:
         refuse_other(tmp_path, dict.fromkeys(here, "x"), here)
     lines = str(caught.value).splitlines()
     assert lines[0] == f"{tmp_path} holds another run:" and lines[SHOWN + 1] == "  and 3 more"
-    assert lines[-1] == "Choose another --out, or delete this folder if it is not wanted any more."
+    assert lines[-1] == "Choose another --out, or delete this folder if you no longer need it."
     refuse_other(tmp_path, here, here)
 
 
@@ -138,7 +138,7 @@ def test_a_foreign_file_names_the_ways_out(tmp_path: Path) -> None:
 def test_one_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with locked(folder):
-        with pytest.raises(UserError, match="run: another run is writing it now"), locked(folder):
+        with pytest.raises(UserError, match="run: another run is writing here"), locked(folder):
             pass
         with pytest.raises(UserError, match=r"out\.jsonl: another run"), locked(folder, name="out.jsonl"):
             pass
@@ -174,7 +174,7 @@ def test_a_killed_process_leaves_no_lock_even_if_its_workers_stay(tmp_path: Path
     run = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path), *fork], stdout=subprocess.PIPE, text=True)
     assert run.stdout is not None
     child = int(run.stdout.readline().split()[1])
-    with pytest.raises(UserError, match="another run is writing it now"), locked(tmp_path):
+    with pytest.raises(UserError, match="another run is writing here"), locked(tmp_path):
         pass
     run.kill()
     run.wait()

@@ -207,7 +207,7 @@ def test_json_that_is_nested_too_deeply(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="no folder can be made here"):
+    with pytest.raises(UserError, match="the folder cannot be made"):
         write_json(tmp_path / "file" / "below" / "a.json", {})
 
 
@@ -364,8 +364,8 @@ ODD = [  # lines that are not one item each, and what is said of them
     ("{}", "field required"),
     ("\x00", "not JSON"),
     ('{"id": "b", "caption": "\x01"}', "not JSON"),
-    ('{"id": "b", "id": "c", "caption": "x"}', "the key 'id' stands twice"),
-    ('{"id": "b", "caption": "x", "capti\\u006fn": "y"}', "the key 'caption' stands twice"),
+    ('{"id": "b", "id": "c", "caption": "x"}', "the key 'id' appears twice"),
+    ('{"id": "b", "caption": "x", "capti\\u006fn": "y"}', "the key 'caption' appears twice"),
     ('{"id": "b", "caption": "x"} {"id": "c", "caption": "x"}', "not JSON"),
     ('{"id": "b", "caption": "x"}}', "not JSON"),
     ('{"id": "b", "caption": "\\ud800"}', "not JSON"),

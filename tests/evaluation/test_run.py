@@ -124,7 +124,7 @@ def test_a_place_for_the_run_is_sought_before_anything_is_scored(items: list[Ite
             raise AssertionError("scored before the folder was tried")
 
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="no folder can be made here"):
+    with pytest.raises(UserError, match="the folder cannot be made"):
         evaluate(Never(), items, images=tmp_path, out=tmp_path / "file" / "run")
 
 
@@ -133,7 +133,7 @@ def test_a_second_run_is_kept_out_while_the_first_scores(items: list[Item], tmp_
 
     class Slow(Liking):
         def score_pairs(self, images: Any, strings: Any) -> Any:
-            with pytest.raises(UserError, match="another run is writing it now") as caught:
+            with pytest.raises(UserError, match="another run is writing here") as caught:
                 evaluate(Liking(), items, images=tmp_path, out=tmp_path / "run", seed=7)
             refused.append(caught)
             return super().score_pairs(images, strings)
@@ -176,7 +176,7 @@ def test_what_differs_is_said(items: list[Item], tmp_path: Path) -> None:
     assert first == f"{tmp_path / 'run'} holds another run:"
     assert told[0].startswith("  benchmark items sha256: there ") and len(told[0]) < 80
     assert told[1:] == ["  settings seed: there 0, here 7", "  settings allow missing: there no, here yes"]
-    assert last == "Choose another --out, or delete this folder if it is not wanted any more."
+    assert last == "Choose another --out, or delete this folder if you no longer need it."
 
 
 def test_a_benchmark_never_leaves_its_folder(

@@ -256,7 +256,7 @@ def test_an_endpoint_that_dies_keeps_what_was_answered(serve: Make, photos: Path
 
     server = serve(reply)
     cache = EmbeddingCache(tmp_path / "cache")
-    with pytest.raises(UserError, match="What was answered is kept"):
+    with pytest.raises(UserError, match="The answers so far are kept"):
         evaluate(load_model(_spec(server, "tries=1", "concurrency=4")), _items(30), images=photos, cache=cache)
     answered = len(server.answered)
     alive["count"] = 10_000

@@ -229,7 +229,7 @@ def test_files_that_the_world_did_not_draw_are_never_overwritten(tmp_path: Path)
 
 
 def test_two_worlds_at_once(tmp_path: Path) -> None:
-    with locked(tmp_path), pytest.raises(UserError, match="another run is writing it now"):
+    with locked(tmp_path), pytest.raises(UserError, match="another run is writing here"):
         make_world(4, 0, tmp_path)
     make_world(4, 0, tmp_path)
     with locked(tmp_path):

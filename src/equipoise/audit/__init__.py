@@ -1,1 +1,1 @@
-"""`equipoise audit`: what is wrong with a benchmark's texts, and how far a model gets that never looks at the image."""
+"""`equipoise audit`: defects in a benchmark's texts, and how many answers a model can guess without the image."""

@@ -1,9 +1,8 @@
-"""Hard positives for a benchmark that has none, so that Brittleness can be asked of it: written by our engine, checked,
-marked as ours, versioned and audited.
+"""Adds hard positives of a recipe to a benchmark that has none, so that its Brittleness can be measured.
 
-SugarCrepe, VALSE, ARO, VL-CheckList and others ask only whether a wrong caption scores lower. An augmented benchmark is
-another benchmark, under another name (NAME-augmented): its captions and negatives are the original's, its positives are
-not, and a number on them is not the paper's.
+SugarCrepe, VALSE, ARO, VL-CheckList and others ask only whether a wrong caption scores lower. The augmented benchmark
+has its own name (NAME-augmented): captions and negatives are the original's, the positives are ours, so its numbers are
+not the paper's.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from equipoise.data.items import Item, Text
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.recipe import Candidate, Recipe, perturb_caption
 
-VERSION = 1  # raised when what is written, or what is refused, changes
-BY = "equipoise"  # in front of who wrote an edit
-TAG = "positives"  # of an item: who wrote them
+VERSION = 1  # raise it when other positives are written or refused
+BY = "equipoise"  # prefix of Edit.by
+TAG = "positives"  # an item's tag for who wrote its positives
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
@@ -32,7 +31,7 @@ class Augmented:
     items: list[Item]
     benchmark: Benchmark
     dropped: Counter[str]  # reason -> candidates
-    without: int  # items that no edit applied to
+    without: int  # items without a positive
 
 
 def augment(
@@ -42,12 +41,11 @@ def augment(
     seed: int = 0,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Augmented:
-    """The items with the recipe's hard positives. Same items, recipe and seed, same positives."""
     if own := sum(bool(item.positives) for item in items):
-        raise UserError(f"{benchmark.name}: {own:,} of its items have hard positives of its own; nothing to add")
+        raise UserError(f"{benchmark.name}: {own:,} of its items have hard positives already; nothing to add")
     name = f"{benchmark.name}-augmented"
     made = f"{BY} {__version__}, augment {VERSION}, recipe {recipe.name}, seed {seed}"
-    written: dict[str, tuple[list[Candidate], list[str]]] = {}  # a caption is often asked about more than once
+    written: dict[str, tuple[list[Candidate], list[str]]] = {}  # captions repeat
     found: list[Item] = []
     dropped: Counter[str] = Counter()
     for item in items:
@@ -90,16 +88,16 @@ def _ours(candidate: Candidate) -> Text:
 
 
 def _clashes(item: Item, candidate: Candidate) -> str | None:
-    """What the recipe cannot know: the negatives that stand next to its positive."""
+    """Why the positive does not fit this item, whose negatives the recipe does not see."""
     read = as_read(candidate.text)
     if read == as_read(item.caption):
-        return "reads to CLIP as the caption does"
+        return "has the same tokens for CLIP as the caption"
     if any(read == as_read(negative.text) for negative in item.negatives):
         return "is one of the item's negatives"
     before = set(_words(item.caption))
     new = set(_words(candidate.text)) - before
     if any(new & (set(_words(negative.text)) - before) for negative in item.negatives):
-        return "brings in a word that one of the negatives brings in"
+        return "adds a word that one of the negatives adds"
     return None
 
 

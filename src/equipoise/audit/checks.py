@@ -1,6 +1,6 @@
-"""Items -> an audit: every check of the texts with its findings counted, shortcuts, and how often images are used.
+"""Items -> an audit: counts of every check of the texts, shortcuts, and how often images are reused.
 
-data/checks.toml says what each check is and how it is fixed.
+data/checks.toml describes each check and its fix.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _TEXTS = tomllib.loads((Path(__file__).parent / "data" / "checks.toml").read_tex
 
 class Found(NamedTuple):
     id: str
-    kind: str  # caption, positives, negatives; "" of a whole item
+    kind: str  # caption, positives, negatives; "" for the whole item
     said: str
 
 
 class _Kind(NamedTuple):
-    """A check: by `find` over all items, or by `judge` of each text next to its caption."""
+    """A check: `find` reads all items, or `judge` reads each text and its caption."""
 
-    name: str  # in data/checks.toml, which says what it is
+    name: str  # in data/checks.toml
     find: Callable[[Sequence[Item]], Iterable[Found]] | None = None
     judge: Callable[[Item, Text, Change], str | None] | None = None
-    only: str = ""  # judges the positives or the negatives alone
+    only: str = ""  # `judge` reads only the positives, or only the negatives
 
 
 def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count: None) -> list[Check]:
-    """All of them, in the order in which a maintainer should fix them; `advance` is called with items done with."""
+    """All checks, in the order in which to fix them; `advance` gets the number of items done."""
     splits = {item.id: item.tags.get("split", "all") for item in items}
     found = {kind.name: list(kind.find(items) if kind.find else ()) for kind in _KINDS}
     vocabulary = {word for item in items for word in words(item.caption)}
@@ -68,7 +68,7 @@ def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count:
 
 
 def _counted(kind: _Kind, found: list[Found], of: int, splits: dict[str, str]) -> Check:
-    """Items are counted, once each; contradictions are pairs of an image and a text."""
+    """Counts each item once; contradictions are pairs of an image and a text."""
     whole = [one.id for one in found] if kind.name == "contradictions" else list({one.id: None for one in found})
     by_split = Counter(splits[name] for name in whole)
     return Check(
@@ -85,7 +85,7 @@ def _counted(kind: _Kind, found: list[Found], of: int, splits: dict[str, str]) -
 
 
 def _first(found: list[Found]) -> list[Found]:
-    """The first few, none of which says what an earlier one says: five times the same teaches once."""
+    """The first few findings with different messages."""
     different: dict[str, Found] = {}
     for one in found:
         if len(different) < SHOWN:
@@ -112,12 +112,12 @@ def _spaces(items: Sequence[Item]) -> Iterator[Found]:
 
 
 def _article(item: Item, text: Text, found: Change) -> str | None:
-    """A wrong a or an that the caption does not have already."""
+    """A wrong a or an that the caption does not have."""
     wrong = _wrong_articles(text.text) - _wrong_articles(item.caption)
     return f"{next(iter(wrong))!r}" if wrong else None
 
 
-@functools.lru_cache(maxsize=1024)  # a caption is asked about for each of its edits
+@functools.lru_cache(maxsize=1024)  # called with the caption for each of its edits
 def _wrong_articles(text: str) -> Counter[str]:
     right = fix_articles(text)
     if right == text:
@@ -149,7 +149,7 @@ def _other_word(items: Sequence[Item]) -> Iterator[Found]:
 
 
 def _near_synonym(item: Item, text: Text, found: Change) -> str | None:
-    """Not where other captions of the image were the writer's source: "poodle" for a dog that they call a retriever."""
+    """Not for negatives written from the image's other captions ("poodle" for a dog that they call a retriever)."""
     by_captions = text.edit is not None and text.edit.by == OtherCaptions.name
     return None if by_captions else edits.near_synonym(item.caption, found)
 
@@ -168,7 +168,7 @@ _KINDS = (
     _Kind("near_synonyms", judge=_near_synonym, only="negatives"),
 )
 
-SAMPLE = 4_000  # items for the shortcuts: enough for intervals of two points, and seconds instead of minutes
+SAMPLE = 4_000  # items for the shortcuts: intervals of two points, in seconds
 
 
 def audit(
@@ -178,7 +178,7 @@ def audit(
     sample: int = SAMPLE,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Audit:
-    """The checks read every item; the shortcuts a sample of them, drawn with `seed`."""
+    """The checks read every item, the shortcuts a sample drawn with `seed`."""
     chosen = range(len(items))
     drawn = sorted(random.Random(seed).sample(chosen, sample)) if len(items) > sample else chosen
     some = [items[place] for place in drawn]
@@ -198,15 +198,12 @@ def audit(
 
 
 def effective_size(counts: Sequence[int]) -> float:
-    """1 / sum of squared shares: as many images used equally often would be as concentrated."""
+    """1 / sum of squared shares: as many equally used images would be equally concentrated."""
     return sum(counts) ** 2 / sum(count * count for count in counts)
 
 
 def reuse(items: Sequence[Item]) -> Reuse | None:
-    """How often images are used again, by path: boxes of one photo share its contents.
-
-    REPLACE asks up to 26 questions about one caption, and they are not 26 opinions.
-    """
+    """How often images are reused, by path, since boxes of one photo share its contents."""
     images = Counter(item.image.path for item in items if item.image is not None)
     if not images:
         return None

@@ -1,8 +1,7 @@
-"""Label courts: which labels do several models contradict? A queue of items for a person to judge, likeliest first.
+"""Label court: a queue of items whose label several models contradict, most suspicious first, for a person to judge.
 
-A wrong label turns every answer around: a model that is right about the picture is marked wrong. An item that is merely
-hard looks different, because then it is mostly the weak models that fail. `suspicion` tells the two apart with an
-item-response model (2PL, Birnbaum 1968) in which each label may be flipped. `failures` is plain counting.
+A wrong label marks every right model as wrong, while a hard item fails mostly the weak models. `suspicion` tells the
+two apart with an item-response model (2PL, Birnbaum 1968) in which each label may be flipped. `failures` only counts.
 """
 
 from __future__ import annotations
@@ -20,34 +19,32 @@ from equipoise.core.stats import Floats
 from equipoise.data import identity
 from equipoise.data.items import Item
 
-_NODES = 15  # of the quadrature over an item's easiness
+_NODES = 15  # quadrature nodes for the easiness of an item
 _ROUNDS = 100
-_CLOSE = 1e-5  # change of the mean log-likelihood at which the fit has settled
+_CLOSE = 1e-5  # the fit stops when the mean log-likelihood changes by less
 _PRIOR = 1.0, 0.04  # precisions of the prior on slopes (around 1) and on intercepts (around 0)
-_MOST_FLIPPED = 0.2  # a benchmark with more wrong labels than this is beyond repair by models
-_MODELS = 3  # with two answers an item, flips and difficulty fit equally well
-_FAILED, _ALIKE = 30, 0.85  # of so many failures such a share is common to two files of one model
+_MOST_FLIPPED = 0.2  # with more wrong labels, models cannot find them
+_MODELS = 3  # with two answers per item, flips and difficulty fit equally well
+_FAILED, _ALIKE = 30, 0.85  # two files that share this part of at least this many failures are of one model
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Whether each model is right about each item by the benchmark's labels; NaN where it was not asked."""
+    """Whether each model agrees with the label of each item; NaN where it has no answer."""
 
     ids: Sequence[str]
     models: Sequence[str]
     right: Floats  # (items, models)
-    groups: Sequence[str]  # of the items, such as their split: some are easier than others
+    groups: Sequence[str]  # of each item, such as its split: some groups are easier
 
 
 class Suspicion(NamedTuple):
-    """What the item-response model says of each item."""
-
-    log_odds: Floats  # that the label is flipped
-    share: float  # of flipped labels, estimated
+    log_odds: Floats  # that the label of each item is flipped
+    share: float  # estimated share of flipped labels
 
 
 def court(items: Sequence[Item], name: str, outcomes: Mapping[str, Mapping[str, bool]]) -> Court:
-    """Every item that some model answered (model -> item -> right), most suspicious first."""
+    """Every item that some model answered (`outcomes`: model -> item -> right), most suspicious first."""
     answers, notes = gather(outcomes, {item.id: item.tags.get("split", "") for item in items})
     found = suspicion(answers)
     failed, asked = answers.right == 0, ~np.isnan(answers.right)
@@ -73,9 +70,9 @@ def court(items: Sequence[Item], name: str, outcomes: Mapping[str, Mapping[str, 
 
 
 def gather(outcomes: Mapping[str, Mapping[str, bool]], groups: Mapping[str, str]) -> tuple[Answers, list[str]]:
-    """The answers of several models (model -> item -> right) on the items of `groups`, and notes on what was merged.
+    """The answers (model -> item -> right) on the items of `groups`, and notes on merged models.
 
-    Two files that fail nearly the same items hold the answers of one model, which must not vote twice.
+    Two files that fail nearly the same items are counted as one model, so that it does not vote twice.
     """
     ids = [id_ for id_ in groups if any(id_ in one for one in outcomes.values())]
     place = {id_: row for row, id_ in enumerate(ids)}
@@ -94,15 +91,15 @@ def gather(outcomes: Mapping[str, Mapping[str, bool]], groups: Mapping[str, str]
             notes.append(f"{model} and {twin} fail the same items and count as one model")
     if len(columns) < _MODELS:
         raise UserError(
-            f"{', '.join(outcomes)}: {len(columns)} different models, expected at least {_MODELS}. Two cannot tell a "
-            "wrong label from a hard item: name more with --models"
+            f"{', '.join(outcomes)}: {len(columns)} different models, expected at least {_MODELS} (two cannot tell "
+            "a wrong label from a hard item): name more with --models"
         )
     right = np.column_stack(list(columns.values()))
     return Answers(ids, list(columns), right, [groups[id_] for id_ in ids]), notes
 
 
 def _same(one: Floats, other: Floats) -> bool:
-    """Whether two columns are of one model: nearly all items that either fails, both fail."""
+    """Whether nearly all items that either model fails, both fail."""
     both = ~np.isnan(one + other)
     failed = int((both & ((one == 0) | (other == 0))).sum())
     return failed >= _FAILED and int((both & (one == 0) & (other == 0)).sum()) >= _ALIKE * failed
@@ -116,8 +113,8 @@ def failures(answers: Answers) -> Floats:
 def suspicion(answers: Answers) -> Suspicion:
     """The log-odds that each label is flipped, by expectation maximisation.
 
-    Model m answers by what the picture shows with probability sigmoid(intercept[group, m] + slope[m] * easiness), where
-    easiness ~ N(0, 1). The label says the opposite with probability `share`. Items with the same answers are one row.
+    Model m is right about the picture with probability sigmoid(intercept[group, m] + slope[m] * easiness), where
+    easiness ~ N(0, 1). The label is flipped with probability `share`. Items with the same answers share a row.
     """
     _, group = np.unique(answers.groups, return_inverse=True)
     codes = np.where(np.isnan(answers.right), 2, answers.right).astype(np.int8)
@@ -127,7 +124,7 @@ def suspicion(answers: Answers) -> Suspicion:
     member = (group == np.arange(group.max() + 1)[:, None]) * counts  # (groups, rows)
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     log_weights = np.log(weights / weights.sum())
-    # A start above one half for every model: without it the mirror image, all labels flipped, fits as well.
+    # Every model starts above one half; otherwise flipping all labels would fit equally well.
     won, of = member @ (right * asked), member @ asked.astype(np.float64)
     start = np.clip((won + 1) / (of + 2), 0.6, 0.98)
     intercept, slope, share = np.log(start / (1 - start)), np.ones(codes.shape[1]), 0.02
@@ -164,7 +161,7 @@ def _newton(
     member: Floats,
     counts: NDArray[np.int64],
 ) -> tuple[Floats, Floats]:
-    """One step for the intercepts and the slopes, given what each item and label probably are."""
+    """One Newton step for the intercepts and the slopes."""
     probability = 1 / (1 + np.exp(-eta))
     weight = (kept + turned)[:, :, None]
     expected = kept[:, :, None] * right[:, None, :] + turned[:, :, None] * (1 - right[:, None, :])

@@ -1,4 +1,4 @@
-"""An audit as Markdown: what is to be fixed, first; then the shortcuts; examples with their ids."""
+"""An audit as Markdown: the checks, the images, the shortcuts, each with examples and their ids."""
 
 from __future__ import annotations
 
@@ -8,33 +8,31 @@ from collections.abc import Iterable, Sequence
 
 from equipoise.audit.record import Audit, Check, Example, Share
 
-_SOLVED = 0.75  # of the pairs, by a judge that sees no image
+_SOLVED = 0.75  # share of pairs at which "most" answers are given away
 _LONG = 160  # characters of an example
 
 
-def markdown(audit: Audit, level: int = 1, ending: bool = True) -> str:
-    """One page; `level` is that of its heading. It ends with the verdict."""
-    title, below = "#" * level, "#" * (level + 1)
-    name = _plain(audit.benchmark)
-    parts = [f"{title} Audit of {name}", _opening(audit), f"{below} Texts", _checks_table(audit.checks)]
-    parts += [_finding(check, below + "#") for check in audit.checks if check.count]
+def markdown(audit: Audit, ending: bool = True) -> str:
+    """One page; `ending` adds the verdict."""
+    parts = [f"# Audit of {_plain(audit.benchmark)}", _opening(audit), "## Texts", _checks_table(audit.checks)]
+    parts += [_finding(check) for check in audit.checks if check.count]
     if audit.reuse:
         reuse = audit.reuse
         parts += [
-            f"{below} Images",
-            f"{reuse.items:,} items of {reuse.images:,} images; one image has up to {reuse.most:,} items, one "
-            f"caption of it up to {reuse.most_of_caption:,}. Effective sample size {reuse.effective:,.0f} (1 / sum of "
-            f"squared shares of the images: its least, where all items of an image agree), design effect at most "
-            f"{reuse.design_effect:.2f}.\n\n{_examples(reuse.examples)}Fix: {reuse.fix}.",
+            "## Images",
+            f"{reuse.items:,} items of {reuse.images:,} images; an image has up to {reuse.most:,} items, one of "
+            f"its captions up to {reuse.most_of_caption:,}. Effective sample size {reuse.effective:,.0f} (1 / sum of "
+            f"squared shares of the images: the worst case, in which all items of an image agree), design effect at "
+            f"most {reuse.design_effect:.2f}.\n\n{_examples(reuse.examples)}Fix: {reuse.fix}.",
         ]
     if audit.shortcuts:
-        parts += [f"{below} Shortcuts: answers without the image", _shortcuts(audit)]
-    parts += [f"{below} Verdict", verdict(audit)] if ending else []
+        parts += ["## Shortcuts: answers without the image", _shortcuts(audit)]
+    parts += ["## Verdict", verdict(audit)] if ending else []
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def verdict(audit: Audit) -> str:
-    """Which defect to fix first, and how far the texts alone give the answers away."""
+    """Which defect to fix first, and how much the texts give away."""
     found = sorted((check for check in audit.checks if check.count and check.share), key=lambda one: -(one.share or 0))
     if found:
         worst = found[0]
@@ -49,7 +47,7 @@ def verdict(audit: Audit) -> str:
         return texts
     name, result = best.name.replace("_", " "), f"{shown(best.result)} % of the pairs, chance {100 * best.chance:.0f}"
     if best.result.interval[0] <= best.chance:
-        return f"{texts} No judge without the image is significantly better than chance."
+        return f"{texts} Without the image, no shortcut is significantly better than chance."
     if best.result.share >= _SOLVED:
         return f'{texts} Most answers are given away: without the image, the shortcut "{name}" is right on {result}.'
     return f'{texts} Some answers are given away: without the image, the shortcut "{name}" is right on {result}.'
@@ -60,8 +58,8 @@ def _opening(audit: Audit) -> str:
     more = f" and {len(audit.splits) - 12} more" if len(audit.splits) > 12 else ""
     return (
         f"{audit.items:,} items, {audit.with_positives:,} with a hard positive, {audit.with_negatives:,} with a hard "
-        f"negative ({splits}{more}). The checks read every text and no image; they find what rules can find, and a "
-        "person should read what they list before anything is dropped."
+        f"negative ({splits}{more}). The checks are rules that read every text and no image: read what they list "
+        "before you drop anything."
     )
 
 
@@ -86,7 +84,7 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %" if value >= 0.001 or value == 0 else f"{100 * value:.2f} %"
 
 
-def _finding(check: Check, title: str) -> str:
+def _finding(check: Check) -> str:
     parts = []
     if len(check.by_split) > 1:
         most = sorted(check.by_split.items(), key=lambda pair: (-pair[1], pair[0]))[:10]
@@ -94,19 +92,19 @@ def _finding(check: Check, title: str) -> str:
     if check.by_kind:
         parts.append("texts: " + ", ".join(f"{_plain(name)} {count:,}" for name, count in check.by_kind.items()))
     counted = f" ({'; '.join(parts)})" if parts else ""
-    heading = f"{title} {check.name.replace('_', ' ')}: {check.count:,} of {check.of:,}"
+    heading = f"### {check.name.replace('_', ' ')}: {check.count:,} of {check.of:,}"
     what = check.what[:1].upper() + check.what[1:]
     return f"{heading}\n\n{what}{counted}.\n\n{_examples(check.examples)}Fix: {check.fix}."
 
 
 def _examples(examples: Sequence[Example]) -> str:
-    """Texts are strangers': as code, on one line, not endless."""
+    """The texts are untrusted: shown as code, on one line, and cut."""
     lines = [f"- `{_code(example.id)}`: `{_code(example.said)}`" for example in examples]
     return "\n".join(lines) + "\n\n" if lines else ""
 
 
 def _plain(text: str) -> str:
-    """A stranger's word in the text, which is neither HTML nor a link."""
+    """Untrusted words within the text, escaped so that they are neither HTML nor links."""
     return re.sub(r"([\\`*\[])", r"\\\1", html.escape(" ".join(text.split()), quote=False))
 
 
@@ -132,10 +130,11 @@ def _shortcuts(audit: Audit) -> str:
         )
         for one in audit.shortcuts
     ]
-    header = ("judge", "what", "n", "right, percent [95 % interval]", "seen in the other half")
+    header = ("shortcut", "what", "n", "right, percent [95 % interval]", "seen in the other half")
     asked = (
-        f"On {of}; one pair of texts an item, chance is 50, a tie counts one half, images are resampled. (The "
-        "blind judges of `eval` must put a caption above all negatives of its item, and a tie is no win: other shares.)"
+        f"On {of}, one pair of texts per item. Chance is 50, a tie counts one half, and images are resampled. (The "
+        "blind models of `eval` must rank a caption above all negatives of its item, and a tie is no win, so their "
+        "numbers differ.)"
     )
     lines = [asked, table(header, rows, left=2)]
     for one in audit.shortcuts:
@@ -144,8 +143,8 @@ def _shortcuts(audit: Audit) -> str:
     if audit.detector:
         found = audit.detector
         lines.append(
-            "A detector taught on one half of the images to tell captions from negatives, asked on the other half, "
-            f"calls wrong: {shown(found.captions)} % of the captions, {shown(found.negatives)} % of the negatives and "
+            "A detector trained to tell captions from negatives on one half of the images calls these wrong in the "
+            f"other half: {shown(found.captions)} % of the captions, {shown(found.negatives)} % of the negatives and "
             f"**{shown(found.positives)} % of the hard positives** (n = {found.positives.n:,}), which are right.\n\n"
             f"{_examples(found.examples)}Fix: {found.fix}."
         )

@@ -17,31 +17,31 @@ class Example(_Record):
 
 
 class Check(_Record):
-    """One kind of defect. `count` is of items, and of (image, text) pairs for contradictions."""
+    """One kind of defect. `count` counts items, or (image, text) pairs for contradictions."""
 
     name: str
     what: str
     count: int
-    of: int  # items that could have it; 0 where the check does not apply
+    of: int  # items that could have the defect; 0 where the check does not apply
     share: float | None  # count / of
     by_split: dict[str, int]
-    by_kind: dict[str, int]  # caption, positives, negatives -> texts with it; empty where it is of the whole item
+    by_kind: dict[str, int]  # caption, positives, negatives -> texts; empty for defects of a whole item
     examples: list[Example]
     fix: str
 
 
 class Reuse(_Record):
-    """How often images are used again, and how many items the items are worth.
+    """How often images are reused.
 
-    With m items of an image, n in all: effective = n^2 / sum of m^2, which is 1 / sum of squared shares (Kish). It is
-    the effective sample size if all items of an image agree, its least; design_effect = n / effective is its worst
-    factor on a variance. Where items of an image agree with correlation r the factor is 1 + (design_effect - 1) r.
+    With m items of an image and n in all, effective = n^2 / sum of m^2 (Kish): the effective sample size if all items
+    of an image agree. design_effect = n / effective is then the factor on a variance; if items of an image correlate
+    with r, the factor is 1 + (design_effect - 1) r.
     """
 
     items: int
     images: int
-    most: int  # items of one image
-    most_of_caption: int  # items of one image and caption
+    most: int  # largest number of items of one image
+    most_of_caption: int  # and of one caption of an image
     effective: float
     design_effect: float
     examples: list[Example]
@@ -57,20 +57,20 @@ class Share(_Record):
 
 
 class Shortcut(_Record):
-    """How often a judge that sees no image is right. A tie counts one half."""
+    """How often a rule or classifier is right without the image. A tie counts one half."""
 
     name: str
     what: str
     count: float  # right answers; count / n is the share
     result: Share
     chance: float
-    seen: float | None = None  # share of the tested substitutions that were in the other half; only for lookups
+    seen: float | None = None  # for lookups: share of the substitutions that occur in the other half
     examples: list[Example]
     fix: str
 
 
 class Detector(_Record):
-    """Taught on one half of the images to tell captions from negatives; what it calls wrong in the other half."""
+    """Trained on one half of the images to tell captions from negatives; what it calls wrong in the other half."""
 
     captions: Share
     negatives: Share
@@ -89,15 +89,13 @@ class Audit(_Record):
     splits: dict[str, int]
     checks: list[Check]
     reuse: Reuse | None  # None where no item has an image
-    sample: int  # items that the shortcuts were measured on, drawn with `seed`; all where there are no more
+    sample: int  # items, drawn with `seed`, that the shortcuts were measured on
     seed: int
     shortcuts: list[Shortcut]
     detector: Detector | None  # None without positives
 
 
 class Case(_Record):
-    """An item of the queue of `audit --models`, most suspicious first."""
-
     id: str
     probability: float  # that its label is wrong
     failed: list[str]  # models that answer against the label
@@ -105,14 +103,14 @@ class Case(_Record):
 
 
 class Court(_Record):
-    """What `equipoise audit --models` finds."""
+    """What `equipoise audit --models` finds; `queue` has the most suspicious items first."""
 
     made_by: str = "equipoise audit"
     schema_version: int = SCHEMA
     benchmark: str
     items_sha256: str
     models: list[str]
-    wrong_labels: float  # their estimated share
-    failed_by_all: int  # items that every model fails, of those that all were asked
+    wrong_labels: float  # estimated share
+    failed_by_all: int  # items that all models answered and failed
     queue: list[Case]
     notes: list[str]

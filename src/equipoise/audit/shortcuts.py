@@ -1,8 +1,7 @@
-"""How far one gets without the image: words, length, frequency, and the substitution alone.
+"""How often the answer can be guessed without the image: by words, length, frequency, or the substitution alone.
 
-All judges see a caption next to one of its edits and say which is the caption (chance is one half); the last sees an
-edit and says whether it is a hard positive or a hard negative. What they learn they learn on other images than those
-they are tested on. A share well above one half can be had blind: a model that scores it need not have looked.
+Each shortcut sees a caption and one of its edits and says which is the caption; the last one sees an edit and says
+whether it is a hard positive or a hard negative. Chance is one half. Those that learn are tested on other images.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ from equipoise.perturb.bias.text_baselines import judge_named
 from equipoise.perturb.bias.thinning import Kind
 
 KINDS: tuple[Kind, ...] = ("negatives", "positives")
-LEAST = 20  # pairs below which a share says nothing
+LEAST = 20  # pairs; fewer say nothing
 _SHOWN = 5
 _RESAMPLES = 500
-_BALANCE = "write edits whose words are as frequent as those they replace (recipe `balanced`), or refine them away"
+_BALANCE = "replace words by equally frequent ones (recipe `balanced`), or drop edits that give it away (`--refine`)"
 _BALANCED = (
-    "recipe `balanced` made them already; write them again from the captions and drop those that tell: "
+    "recipe `balanced` wrote these; write them again and drop those that give it away: "
     "`equipoise perturb CAPTIONS --recipe balanced --refine words,frequency`"
 )
 
 
 class _Pair(NamedTuple):
-    """A caption and one of its edits, drawn by seed; an item gives at most one of each kind."""
+    """A caption and one of its edits, drawn by seed."""
 
     id: str
     group: str
@@ -57,7 +56,6 @@ def pairs(items: Sequence[Item], kind: Kind, seed: int) -> list[_Pair]:
 
 
 def share(right: Sequence[float], groups: Sequence[str], seed: int) -> Share:
-    """A share with its interval: images are resampled; Wilson's interval if all images agree."""
     _, clusters = np.unique(np.array(groups), return_inverse=True)
     values = np.array(right, dtype=np.float64)
     sums, counts = (np.bincount(clusters, part).astype(np.float64)[:, None] for part in (values, np.ones(len(values))))
@@ -72,7 +70,6 @@ def _half(value: float) -> float:
 
 
 def shortcuts(items: Sequence[Item], seed: int = 0) -> list[Shortcut]:
-    """The shares for every kind of edit with at least 20 items."""
     found = {kind: listed for kind in KINDS if len(listed := pairs(items, kind, seed)) >= LEAST}
     by_words = separability(items, seed)
     shown: list[Shortcut] = []
@@ -88,7 +85,6 @@ def shortcuts(items: Sequence[Item], seed: int = 0) -> list[Shortcut]:
 
 
 def _by_words(kind: Kind, listed: Sequence[_Pair], words: dict[str, Any]) -> Shortcut:
-    """`separability`'s answer to "which of these two is the caption"; the examples are the words that tell it."""
     paired = words["paired"]
     result = Share(n=words["n"], share=paired["accuracy"], interval=tuple(paired["interval"]))
     return Shortcut(
@@ -103,7 +99,7 @@ def _by_words(kind: Kind, listed: Sequence[_Pair], words: dict[str, Any]) -> Sho
 
 
 def _telling(listed: Sequence[_Pair]) -> list[Example]:
-    """The words that edits bring in most often beyond what captions lose to them, each with an item."""
+    """The words that edits add more often than they remove, each with an item."""
     came: Counter[str] = Counter()
     first: dict[str, _Pair] = {}
     for pair in listed:
@@ -115,7 +111,7 @@ def _telling(listed: Sequence[_Pair]) -> list[Example]:
         came.subtract(name for name in before if "\t" not in name and name not in after)
     most = sorted((-count, name) for name, count in came.items() if count > 1)[:_SHOWN]
     return [
-        Example(id=first[name].id, said=f"{name!r} comes in {-less:,} times more than it goes: {first[name].edit!r}")
+        Example(id=first[name].id, said=f"{name!r}: {-less:,} more edits add it than remove it: {first[name].edit!r}")
         for less, name in most
     ]
 
@@ -131,37 +127,13 @@ def _by_statistic(name: str, kind: Kind, listed: Sequence[_Pair], seed: int) -> 
     surest = sorted(zip(gaps, listed, strict=True), key=lambda one: (-one[0] if mean >= 0.5 else one[0], one[1].id))
     return Shortcut(
         name=f"{name}_{kind}",
-        what=f"the text that is {high} is the caption, not one of its {kind}; far below one half tells as much",
+        what=f"the text that is {high} is the caption, not one of its {kind}; far below 50 gives away as much",
         count=sum(right),
         result=share(right, [pair.group for pair in listed], seed),
         chance=0.5,
         examples=[Example(id=pair.id, said=f"{pair.caption!r} / {pair.edit!r}") for _, pair in surest[:_SHOWN]],
-        fix="replace by words of about the same length" if name == "length" else _BALANCE,
+        fix="replace words by words of about the same length" if name == "length" else _BALANCE,
     )
-
-
-def _tables(listed: Sequence[tuple[_Pair, int]], keys: Callable[[_Pair], Sequence[object]]) -> list[dict[object, int]]:
-    """For each half of the images: what the other half says of each key, as a sum of +1 and -1."""
-    tables: list[dict[object, int]] = [{}, {}]
-    for pair, sign in listed:
-        for key in keys(pair):
-            table = tables[1 - pair.half]
-            table[key] = table.get(key, 0) + sign
-    return tables
-
-
-def _looked_up(
-    listed: Sequence[tuple[_Pair, int]], keys: Callable[[_Pair], Sequence[object]]
-) -> tuple[list[float], list[bool]]:
-    """Whether the other half's majority gives each pair's sign, by the first key that it knows; and if it knew any."""
-    tables = _tables(listed, keys)
-    right, seen = [], []
-    for pair, sign in listed:
-        table = tables[pair.half]
-        known = next((table[key] for key in keys(pair) if key in table), None)
-        seen.append(known is not None)
-        right.append(0.5 if not known else _half(known * sign))
-    return right, seen
 
 
 def _lookup(
@@ -172,7 +144,15 @@ def _lookup(
     keys: Callable[[_Pair], Sequence[object]],
     seed: int,
 ) -> Shortcut:
-    right, seen = _looked_up(listed, keys)
+    """Guess each pair's sign by the majority in the other half of the images, for its first key that is known there."""
+    tables: list[Counter[object]] = [Counter(), Counter()]  # for each half, the sums of the signs in the other half
+    for pair, sign in listed:
+        for key in keys(pair):
+            tables[1 - pair.half][key] += sign
+    sums = [
+        next((tables[pair.half][key] for key in keys(pair) if key in tables[pair.half]), None) for pair, _ in listed
+    ]
+    right = [_half((known or 0) * sign) for known, (_, sign) in zip(sums, listed, strict=True)]
     often = Counter(
         substitution(pair.caption, pair.edit) for (pair, _), won in zip(listed, right, strict=True) if won == 1
     )
@@ -184,22 +164,21 @@ def _lookup(
         count=sum(right),
         result=share(right, [pair.group for pair, _ in listed], seed),
         chance=0.5,
-        seen=round(sum(seen) / len(seen), 4),
+        seen=round(sum(known is not None for known in sums) / len(sums), 4),
         examples=[Example(id=first[sub], said=f"{sub[0]!r} -> {sub[1]!r}, {n:,} times") for sub, n in shown],
         fix=fix,
     )
 
 
 def _by_direction(kind: Kind, listed: Sequence[_Pair], seed: int) -> Shortcut:
-    """Both texts are seen, not which is the caption: does the other half say which way this substitution goes?
+    """In which direction does this substitution usually go, according to the other half of the images?
 
-    A lookup needs one sign for a pair of words whatever their order, so every pair is asked as written; what is kept is
-    (a, b) in the order of the alphabet, +1 where the caption has the first. The sign of a test pair is that of its own.
+    The key is the pair of words in alphabetical order; the sign is +1 where the caption has the first.
     """
 
     def signed(pair: _Pair) -> tuple[_Pair, int]:
         old, new = substitution(pair.caption, pair.edit)
-        return pair, (old < new) - (old > new)  # nothing to tell where only a capital or a mark changed
+        return pair, (old < new) - (old > new)  # 0 where only a capital or a mark changed
 
     def keys(pair: _Pair) -> Sequence[object]:
         return (tuple(sorted(substitution(pair.caption, pair.edit))),)
@@ -215,21 +194,21 @@ def _by_direction(kind: Kind, listed: Sequence[_Pair], seed: int) -> Shortcut:
 
 
 def _by_substitution(positives: Sequence[_Pair], negatives: Sequence[_Pair], seed: int) -> Shortcut:
-    """Is (from -> to) a hard positive or a hard negative? By the whole substitution, else by the new word alone."""
+    """Is (from -> to) a hard positive or a hard negative? Looked up by the substitution, else by the new word."""
 
     def keys(pair: _Pair) -> Sequence[object]:
         old, new = substitution(pair.caption, pair.edit)
         return (old, new), new
 
-    both = {pair.id for pair in positives} & {pair.id for pair in negatives}  # as many of the one as of the other
+    both = {pair.id for pair in positives} & {pair.id for pair in negatives}  # as many positives as negatives
     listed = [(pair, 1) for pair in positives if pair.id in both] + [
         (pair, -1) for pair in negatives if pair.id in both
     ]
     return _lookup(
         "substitution",
         "from -> to alone tells a hard positive from a hard negative, by a table of the other half of the images",
-        "use words that are a hard positive of one caption and a hard negative of another; keep substitutions apart "
-        "between training and test",
+        "use words that make a hard positive of one caption and a hard negative of another; use other substitutions in "
+        "training than in the test",
         listed,
         keys,
         seed,
@@ -237,7 +216,7 @@ def _by_substitution(positives: Sequence[_Pair], negatives: Sequence[_Pair], see
 
 
 def detector(items: Sequence[Item], seed: int = 0) -> Detector | None:
-    """Does what tells negatives from captions also condemn hard positives? Taught on one half, asked on the other."""
+    """Does a classifier of negatives against captions also reject hard positives?"""
     wrong, right = pairs(items, "negatives", seed), pairs(items, "positives", seed)
     if min(len(wrong), len(right)) < LEAST or len({pair.half for pair in wrong}) < 2:
         return None
@@ -250,20 +229,20 @@ def detector(items: Sequence[Item], seed: int = 0) -> Detector | None:
         ]
         return [_half(-score) for score in scores]
 
-    groups = {"wrong": [pair.group for pair in wrong], "right": [pair.group for pair in right]}
+    groups = [pair.group for pair in wrong]
     positives = flagged(right, [pair.edit for pair in right])
     shown = [pair for pair, bad in zip(right, positives, strict=True) if bad == 1][:_SHOWN]
     return Detector(
-        captions=share(flagged(wrong, [pair.caption for pair in wrong]), groups["wrong"], seed),
-        negatives=share(flagged(wrong, [pair.edit for pair in wrong]), groups["wrong"], seed),
-        positives=share(positives, groups["right"], seed),
+        captions=share(flagged(wrong, [pair.caption for pair in wrong]), groups, seed),
+        negatives=share(flagged(wrong, [pair.edit for pair in wrong]), groups, seed),
+        positives=share(positives, [pair.group for pair in right], seed),
         examples=[Example(id=pair.id, said=repr(pair.edit)) for pair in shown],
-        fix="if positives are flagged as often as negatives, the judge finds edits: write both in the same way",
+        fix="if it rejects positives as often as negatives, it detects edits: write both in the same way",
     )
 
 
 def _taught(listed: Sequence[_Pair]) -> dict[str, float]:
-    """Weights of words and pairs of words, "" for the bias: above zero speaks for a caption."""
+    """Weights of words and pairs of words ("" is the bias); above zero means caption."""
     bags = words_of([text for pair in listed for text in (pair.caption, pair.edit)])
     weights = fit(Rows.of(bags), np.tile([1.0, 0.0], len(listed)))
     names = Rows.names(bags)

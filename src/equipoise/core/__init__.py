@@ -1,1 +1,1 @@
-"""What every folder needs: errors, files, plug-ins, statistics, run folders, the client of language-model servers."""
+"""Used by every folder: errors, files, plug-ins, statistics, run folders, the client for language-model servers."""

@@ -1,8 +1,5 @@
-"""Errors that are written for people.
-
-Everything a user can get wrong ends in a `UserError`: the command line prints it without a
-traceback and exits with 2. A file with several problems raises one error that holds all of them,
-because fixing a file one message at a time is misery.
+"""Errors for users. The command line prints a `UserError` without a traceback and exits with 2. A file with several
+problems raises one error that lists them all.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ class UserError(Exception):
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM, which acts like it; `code` is the exit code that shells expect."""
+    """Ctrl-C or SIGTERM; `code` is the exit code that shells expect."""
 
     def __init__(self, code: int = 130, message: str = "") -> None:
         super().__init__(message)
@@ -30,14 +27,14 @@ _RESUME = {"eval", "perturb", "train", "demo", "bench fetch", "bench build world
 
 
 def stopped_words(arguments: Sequence[str]) -> str:
-    """What a stopped command leaves, by its words: only some go on where they were."""
+    """The message when a command is stopped; only some commands resume."""
     if _RESUME & {" ".join(arguments[:count]) for count in (1, 2, 3)}:
-        return "stopped; what was finished is kept, and the same command resumes there"
-    return "stopped; the same command begins anew"
+        return "stopped; finished work is kept, and the same command resumes"
+    return "stopped; the same command starts over"
 
 
 class Problems:
-    """Collects every problem of one input, then raises them together."""
+    """Collects all problems of one input and raises them together."""
 
     def __init__(self, subject: str) -> None:
         self.subject = subject
@@ -47,13 +44,13 @@ class Problems:
         self.found.append(f"{where}: {what}" if where else what)
 
     def add_some(self, what: str, ids: Sequence[str]) -> None:
-        """One problem for all ids of a kind: how many, and the first few."""
+        """One problem for many ids: their number and the first few."""
         if ids:
             more = ", ..." if len(ids) > 5 else ""
             self.add("", f"{len(ids):,} {what}: {', '.join(map(repr, ids[:5]))}{more}")
 
     def raise_if_any(self, fix: str = "") -> None:
-        found = list(dict.fromkeys(self.found))  # a file that is read for two splits has its problems once
+        found = list(dict.fromkeys(self.found))  # a file may be read once for each split
         if not found:
             return
         count = len(found)
@@ -62,16 +59,14 @@ class Problems:
 
 
 def listed(lines: Sequence[str], shown: int = 5) -> str:
-    """The first few lines, indented, and how many more there are."""
     more = [f"... and {len(lines) - shown:,} more"] if len(lines) > shown else []
     return "\n".join(f"  {line}" for line in [*lines[:shown], *more])
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """The text as a terminal may be given it: escape codes and marks that turn writing around are shown, not obeyed.
+    """The text with escape codes and direction marks shown instead of obeyed; `lines` keeps line ends and tabs.
 
-    With `lines` line ends and tabs stay. Whatever strangers wrote (tags, ids, names in archives) goes through here
-    before it is printed, in errors, notes and tables alike.
+    All untrusted text (tags, ids, names in archives) goes through here before it is printed.
     """
     if text.isprintable():
         return text
@@ -80,7 +75,7 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 @contextlib.contextmanager
 def reading(path: object) -> Iterator[None]:
-    """Where memory runs out, say on what: Python itself does not."""
+    """Names the file when memory runs out."""
     try:
         yield
     except MemoryError:
@@ -97,7 +92,7 @@ _OTHER_NAMES = {
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """' Did you mean X?' when something known is close to `name`, or what others call so; else an empty string."""
+    """' Did you mean X?' where a known name, or one that others use, is close to `name`; else an empty string."""
     listed = list(known)
     meant = _OTHER_NAMES.get(name.lower().replace("-", "_"))
     close = [meant] if meant in listed else difflib.get_close_matches(name, listed, n=3, cutoff=0.5)
@@ -105,7 +100,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def missing_columns(header: Iterable[str]) -> str:
-    """What a table of items or scores lacks: 'column negative is missing. Did you mean neg? Call it negative.'"""
+    """For a table of items or scores: 'column negative is missing. Did you mean neg? Call it negative.'"""
     several, given = ("negative", "positive"), [str(name) for name in header]
     there = {"caption": "caption" in given, "negative": any(name.startswith("negative") for name in given)}
     missing = [name for name, held in there.items() if not held]

@@ -1,7 +1,6 @@
-"""Files that can be trusted: written whole or not at all, named by what is in them; JSON that says one thing.
+"""Atomic writes, hashes of files, paths that stay in their folder, and strict JSON.
 
-A key that stands twice in a JSON object is an error. Python and pydantic take the last of the two in
-silence, so a file that two people edited would be half believed.
+A key that appears twice in a JSON object is an error; Python and pydantic would silently take the last value.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ except ImportError:  # not on Windows
 
 @contextlib.contextmanager
 def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> Iterator[IO[Any]]:
-    """Open a temporary file next to `path`; it takes the name only when everything was written.
+    """Open a temporary file next to `path` and rename it once everything is written.
 
-    A full disk, Ctrl-C or an exception leaves the old file (or none) and removes the temporary one.
-    Through a symlink it is the link's target that is replaced; a device, a pipe or a folder never is.
-    Without `flush` a power cut may still lose the file, which is much faster where there are thousands of them.
+    A full disk, Ctrl-C or an exception leaves the old file (or none) and removes the temporary one. A symlink's target
+    is replaced; a device, a pipe or a folder never is. Without `flush`, which is much faster for thousands of files, a
+    power cut may still lose the file.
     """
     target = plain_target(path)
     make_folder(target.parent)
@@ -64,12 +63,12 @@ def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> It
 
 
 _PART = re.compile(r"\.(.+)\.[a-z0-9_]{8}\.part")  # as mkstemp names them
-_SETTLED = 10  # seconds; a younger one may be about to be locked
-_left_over: dict[Path, list[str]] = {}  # of each folder, as it was when this process first wrote there
+_SETTLED = 10  # seconds; a younger file may not be locked yet
+_left_over: dict[Path, list[str]] = {}  # temporary files in each folder when this process first wrote there
 
 
 def _sweep(target: Path) -> None:
-    """Remove what writers of `target` left behind that were killed with -9: their files are locked by nobody."""
+    """Remove temporary files of `target` from killed processes: nobody holds their lock."""
     folder = target.parent
     if not hasattr(fcntl, "flock"):
         return
@@ -81,7 +80,7 @@ def _sweep(target: Path) -> None:
             continue
         with contextlib.suppress(OSError), (folder / name).open("rb") as handle:
             if time.time() - os.fstat(handle.fileno()).st_mtime > _SETTLED:
-                _lock(handle.fileno())  # BlockingIOError: someone is still writing
+                _lock(handle.fileno())  # BlockingIOError: still being written
                 os.unlink(folder / name)
 
 
@@ -94,7 +93,7 @@ _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a so
 
 
 def plain_target(path: str | Path) -> Path:
-    """The file that writing to `path` would replace, links followed; refused where that is not a plain file."""
+    """The file that writing to `path` would replace, links followed; anything but a plain file is refused."""
     target = Path(path)
     try:
         target = target.resolve() if target.is_symlink() else target
@@ -102,25 +101,24 @@ def plain_target(path: str | Path) -> Path:
     except (OSError, RuntimeError) as error:  # RuntimeError: a circle of links, before Python 3.13
         if isinstance(error, RuntimeError) or error.errno == errno.ELOOP:
             raise UserError(f"{path}: a link that leads to itself; name another file") from None
-        return target  # nothing there, or nothing that can be looked at: whoever writes will say why
+        return target  # missing or unreadable: writing to it will say why
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "a device")
-        raise UserError(f"{path}: {kind}, not a plain file, and never replaced by one; name another file")
+        raise UserError(f"{path}: {kind}, not a plain file, so it is not replaced; name another file")
     return target
 
 
 def make_folder(folder: str | Path) -> None:
-    """Make a folder that can be written to, or say why there cannot be one."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{folder}: no folder can be made here ({error.strerror})") from None
+        raise UserError(f"{folder}: the folder cannot be made ({error.strerror})") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UserError(f"{folder}: no permission to write in this folder")
 
 
 def as_new(path: str | Path) -> None:
-    """Give a file the mode of any new one: safetensors writes its own for their owner's eyes alone."""
+    """Give a file the mode of a new file: those that safetensors writes are readable by their owner alone."""
     os.chmod(path, _new_mode())
 
 
@@ -131,14 +129,13 @@ def _new_mode() -> int:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write `value` as indented JSON, atomically; NaN is refused because other readers refuse it."""
+    """Write `value` as indented JSON, atomically; NaN is refused because it is not JSON."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     with atomic_write(path) as handle:
         handle.write(text + "\n")
 
 
 def json_line(value: Any) -> str:
-    """A value as one line of JSONL."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -146,7 +143,7 @@ GZIP = b"\x1f\x8b"  # how a gzipped file begins
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file, gzipped if it ends in .gz, with an error for people when it is missing or not UTF-8."""
+    """The text of a file, gzipped or not."""
     path = Path(path)
     try:
         with reading(path):
@@ -169,18 +166,18 @@ def read_text(path: str | Path) -> str:
 
 
 class DoubledKey(ValueError):
-    """A key that stands twice in one object."""
+    """A key appears twice in one object."""
 
 
 def _single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise DoubledKey(f"the key {twice[:100]!r} stands twice in one object")
+        raise DoubledKey(f"the key {twice[:100]!r} appears twice in one object")
     return found
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_single)  # nearly as fast as json.loads: one call for each object
+DECODER = json.JSONDecoder(object_pairs_hook=_single)  # nearly as fast as json.loads
 
 
 def parse(text: str) -> Any:
@@ -189,16 +186,15 @@ def parse(text: str) -> Any:
 
 
 def why(error: ValueError | RecursionError) -> str:
-    """What `parse` raised, in words."""
+    """The message for an error of `parse`."""
     if isinstance(error, RecursionError):
-        return "JSON nested too deeply to be read"
+        return "JSON nested too deeply"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON ({error.msg})"
     return str(error) if isinstance(error, DoubledKey) else f"JSON that cannot be read ({error})"
 
 
 def read_json(path: str | Path) -> Any:
-    """The value of a JSON file; a syntax error names line and column."""
     text = read_text(path)
     if not text.strip():
         raise UserError(f"{path}: the file is empty; JSON was expected")
@@ -206,7 +202,7 @@ def read_json(path: str | Path) -> Any:
 
 
 def parse_json(text: str, name: str) -> Any:
-    """The value of the JSON of the file `name`."""
+    """The value of `text`; errors name the file `name`."""
     try:
         with reading(name):
             return parse(text)
@@ -228,8 +224,8 @@ def sha256_json(value: Any) -> str:
 
 
 def stays_inside(path: str) -> bool:
-    """Whether a relative path, as someone wrote it, stays below the folder it is relative to (links aside)."""
-    plain = path.replace("\\", "/")  # not a PurePath, which takes ten times as long: every item is asked
+    """Whether a relative path stays inside its folder (links aside)."""
+    plain = path.replace("\\", "/")  # ten times faster than PurePath, and called for every item
     return not ("\0" in path or plain.startswith("/") or ".." in plain.split("/") or path[1:2] == ":")
 
 
@@ -238,5 +234,5 @@ def inside(root: str | Path, relative: str) -> Path:
     base = Path(root).resolve()
     resolved = (base / relative).resolve()
     if resolved != base and base not in resolved.parents:
-        raise UserError(f"path {relative!r} leaves its folder {root}; such paths are never followed")
+        raise UserError(f"path {relative!r} leaves its folder {root}, which is not allowed")
     return base / relative

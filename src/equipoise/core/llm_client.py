@@ -1,10 +1,9 @@
-"""A language model behind any OpenAI-compatible server (vLLM, llama.cpp, Ollama and others).
+"""A client for language models behind an OpenAI-compatible server (vLLM, llama.cpp, Ollama and others).
 
-Decoding is deterministic by default. Every answer is kept on disk under server, model, prompt and decoding, so that a
-run that was stopped, or repeated, asks nothing twice. What a server gets wrong for a moment (429, 5xx, time-outs,
-broken JSON) is tried again with growing pauses; what it gets wrong for good ends the run with an error for people,
-because an output that depends on the server's mood could not be made again. Nothing is contacted before the first
-`ask`.
+Decoding is deterministic by default. Answers are cached on disk by server, model, prompt and decoding, so a stopped or
+repeated run asks nothing twice. Temporary errors (429, 5xx, time-outs, broken JSON) are retried with growing pauses.
+Other errors end the run, because a result that depends on them could not be reproduced. The server is not contacted
+before the first `ask`.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ from equipoise.core.errors import UserError
 
 class Answer(NamedTuple):
     text: str
-    finish: str  # "stop"; "length" where the answer was cut; "refused" where the server took the request for a bad one
+    finish: str  # "stop"; "length" if the answer was cut; "refused" if the server refused the request
 
 
 class Answers:
-    """Answers on disk (SQLite, whole through kills), or in memory where no folder is given."""
+    """Answers on disk (SQLite), or in memory if no folder is given."""
 
     def __init__(self, folder: str | None) -> None:
         self.path = None if folder is None else Path(folder) / "llm.sqlite"
@@ -58,12 +57,12 @@ class Answers:
 
     def _failed(self, error: Exception) -> UserError:
         return UserError(
-            f"{self.path}: the cache of the model's answers failed ({error}); make room, name another --cache, "
-            "or delete it"
+            f"{self.path}: the cache of the model's answers failed ({error}); free disk space, name another "
+            "--cache, or delete it"
         )
 
     def _run(self, statement: str, *values: Any) -> tuple[Any, int]:
-        """The first row of what a statement finds, and how many rows it changed."""
+        """The first row found, and the number of rows changed."""
         try:
             with self._lock, self._database:
                 done = self._database.execute(statement, values)
@@ -76,18 +75,17 @@ class Answers:
         return None if row is None else Answer(*row)
 
     def put(self, name: str, answer: Answer) -> None:
-        # A lone surrogate (legal in JSON, not in UTF-8) must not break the cache.
+        # A lone surrogate is legal in JSON, but not in UTF-8.
         text = answer.text.encode("utf-8", "replace").decode()
         self._run("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", _key(name), text, answer.finish)
 
     def spend(self, name: str, most: int) -> bool:
-        """Count one more request of `name`, before it is sent; False where that would be more than `most`."""
+        """Count a request of `name` before it is sent; False if there were `most` already."""
         self._run("INSERT OR IGNORE INTO spent VALUES (?, 0)", _key(name))
         more = "UPDATE spent SET requests = requests + 1 WHERE key = ? AND requests < ?"
         return self._run(more, _key(name), most)[1] == 1
 
     def spent(self, name: str) -> int:
-        """The requests of `name` so far, those of earlier runs among them."""
         row, _ = self._run("SELECT requests FROM spent WHERE key = ?", _key(name))
         return 0 if row is None else int(row[0])
 
@@ -97,25 +95,25 @@ def _key(name: str) -> bytes:
 
 
 _LONGEST_PAUSE = 60.0
-_MOST_BYTES = 1 << 20  # of an answer's body
-_REFUSALS = 20  # requests refused before any was answered: the settings are wrong, not the captions
+_MOST_BYTES = 1 << 20  # of a response
+_REFUSALS = 20  # if so many are refused before any is answered, the settings are wrong
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 
 
 @dataclass(frozen=True)
 class LlmSettings:
-    url: str  # the base, as in http://127.0.0.1:8000/v1; may hold user:password@, which is never shown
+    url: str  # base address, as in http://127.0.0.1:8000/v1; user:password@ in it is never shown
     model: str
     key_variable: str = "OPENAI_API_KEY"  # name of the environment variable; the key itself is never stored
     temperature: float = 0.0
     seed: int = 0
-    max_tokens: int | None = None  # of every answer; None: as many as each prompt's paper had
+    max_tokens: int | None = None  # None: as in the paper of each prompt
     concurrency: int = 16
     timeout: float = 120.0
     tries: int = 6
     pause: float = 1.0  # seconds before the second try; doubles each time
-    cache: str | None = None  # folder of the answers; None keeps them in memory
-    budget: int | None = None  # requests to this model at this address, every try and every run with this cache
+    cache: str | None = None  # folder; None: in memory
+    budget: int | None = None  # requests to this model at this address, over all tries and runs with this cache
 
     def __post_init__(self) -> None:
         try:
@@ -136,7 +134,7 @@ class LlmSettings:
         return re.sub(r"//[^/?#]*@", "//", self.url)
 
     def secrets(self) -> list[str]:
-        """What must never be shown: the key, and the password and how it is sent."""
+        """The key, the password and its encoded form, none of which may be shown."""
         found = [os.environ.get(self.key_variable, "").strip()]
         if login := re.match(r"[a-z]+://([^/?#]*)@", self.url):
             user, _, password = map(urllib.parse.unquote, login[1].partition(":"))
@@ -144,7 +142,7 @@ class LlmSettings:
         return found
 
     def identity(self) -> dict[str, Any]:
-        """What decides the answers. Two servers may serve two models under one name, so the address counts."""
+        """What the answers depend on. The address counts: two servers may use one name for two models."""
         return {
             "server": self.shown.rstrip("/"),
             "model": self.model,
@@ -155,7 +153,7 @@ class LlmSettings:
 
 
 class Llm:
-    """Asks one model; safe to use from many threads."""
+    """Asks one model; thread-safe."""
 
     def __init__(self, settings: LlmSettings) -> None:
         self.settings = settings
@@ -166,7 +164,7 @@ class Llm:
         self._given = self._kept = 0
 
     def answered(self) -> tuple[int, int]:
-        """How many answers were given since this was last asked, and how many of them the server was not asked for."""
+        """(answers, those from the cache) since the last call."""
         with self._counting:
             found, self._given, self._kept = (self._given, self._kept), 0, 0
         return found
@@ -174,7 +172,6 @@ class Llm:
     def ask(
         self, prompt: str, max_tokens: int = 60, keep: Callable[[Answer], bool] = lambda answer: bool(answer.text)
     ) -> Answer:
-        """The answer to a text, from the cache or the server."""
         most = self.settings.max_tokens or max_tokens
 
         def ask() -> Answer:
@@ -184,9 +181,8 @@ class Llm:
         return self.kept_or_asked({"max_tokens": most, "prompt": prompt}, ask, keep)
 
     def kept_or_asked(self, about: dict[str, Any], ask: Callable[[], Answer], keep: Callable[[Answer], bool]) -> Answer:
-        """The answer that was kept for this server, model, decoding and all that `about` says; else what `ask` gives.
-
-        One that the server refused, or that is not worth to `keep`, is asked for again next time."""
+        """The cached answer for this server, model, decoding and `about`; else that of `ask`, which is cached unless
+        the server refused it or `keep` says no."""
         name = json.dumps(self.settings.identity() | about, sort_keys=True)
         found = self.answers.get(name)
         with self._counting:
@@ -198,11 +194,11 @@ class Llm:
         return found
 
     def complete(self, messages: list[dict[str, Any]], max_tokens: int, **more: Any) -> dict[str, Any] | None:
-        """The server's answer, whole and with text; None where it took the request for a bad one. Nothing is kept."""
+        """The server's whole answer, not cached; None if it refused the request."""
         settings, failure, pause = self.settings, "", 0.0
         for attempt in range(settings.tries):
             time.sleep(pause)
-            # Jitter, so that threads that failed together do not come back together.
+            # Jitter, so that threads that failed together do not retry together.
             pause = min(_LONGEST_PAUSE, settings.pause * 2**attempt * (0.75 + random.random() / 2))
             self.spend()
             try:
@@ -222,21 +218,21 @@ class Llm:
                 self._answered = True
                 return answer
         raise UserError(
-            f"{settings.shown}: {settings.tries} tries failed (last: {failure}). What was answered is kept; the same "
-            "command resumes once the server works again."
+            f"{settings.shown}: {settings.tries} tries failed (last: {failure}). The answers so far are kept; the "
+            "same command resumes once the server works again."
         )
 
     def spend(self, requests: int = 1) -> None:
-        """Every try counts, as it may be paid for, and is counted before it is sent."""
+        """Count every try, since it may cost money, before it is sent."""
         most = self.settings.budget
         if most is not None and not all(self.answers.spend(self._account, most) for _ in range(requests)):
             raise UserError(
-                f"{self.settings.shown}: the budget of {most:,} requests to {self.settings.model} is spent. What was "
-                "answered is kept; the same command with a larger budget resumes."
+                f"{self.settings.shown}: the budget of {most:,} requests to {self.settings.model} is spent. The "
+                "answers so far are kept; the same command with a larger budget resumes."
             )
 
     def spent(self) -> int:
-        """Requests so far where there is a budget, those of earlier runs among them."""
+        """Requests so far, earlier runs included; counted only if there is a budget."""
         return self.answers.spent(self._account)
 
     @property
@@ -244,7 +240,7 @@ class Llm:
         return json.dumps(["budget", self.settings.model, self.settings.shown])
 
     def _safe(self, text: str) -> str:
-        """What a server says, as it may be shown: no key that it sent back, nothing that a terminal would obey."""
+        """A server's message without secrets and control characters."""
         for secret in self.settings.secrets():
             text = text.replace(secret, "(secret)") if len(secret) > 3 else text
         text = re.sub(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?", "", text)
@@ -262,8 +258,8 @@ class Llm:
         }
         headers = {"Content-Type": "application/json"}
         if key := os.environ.get(settings.key_variable, "").strip():
-            if not (key.isascii() and key.isprintable()):  # the HTTP library would show it in its own error
-                raise UserError(f"${settings.key_variable}: holds characters that no key has; is it pasted right?")
+            if not (key.isascii() and key.isprintable()):  # the HTTP library's own error would show it
+                raise UserError(f"${settings.key_variable}: contains characters that no key has; paste it again")
             headers["Authorization"] = f"Bearer {key}"
         elif len(secrets := settings.secrets()) > 1:
             headers["Authorization"] = f"Basic {secrets[1]}"
@@ -277,7 +273,7 @@ class Llm:
                 raw += part
                 if len(raw) > _MOST_BYTES:
                     raise ValueError(f"an answer of more than {_MOST_BYTES:,} bytes: {raw[:200]!r}")
-                if time.monotonic() > deadline:  # each part came in time, but they do not end
+                if time.monotonic() > deadline:  # each part came in time, but there is no end
                     raise TimeoutError(f"the answer did not end within {settings.timeout:g} s")
         return raw
 
@@ -295,7 +291,7 @@ class Llm:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the key to another host; the user names the right address instead."""
+    """Redirects are refused: they would carry the key to another host."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -305,7 +301,7 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 def _read_body(raw: bytes) -> dict[str, Any]:
-    """The first choice of an answer, which has a message."""
+    """The first choice of an answer; it must have a message."""
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
@@ -336,7 +332,7 @@ def _message(error: urllib.error.HTTPError) -> str:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds to wait by a Retry-After header, which holds seconds or a date."""
+    """The seconds of a Retry-After header, which has seconds or a date."""
     if not value:
         return None
     try:
@@ -350,11 +346,11 @@ def _retry_after(value: str | None) -> float | None:
 
 
 def from_cache(given: int, kept: int) -> str:
-    """What a user must know: a server that was changed meanwhile did not give these."""
+    """Shown because the model behind the server may have changed since."""
     return f"{kept:,} of {given:,} answers read from cache"
 
 
 @functools.cache
 def llm_for(settings: LlmSettings) -> Llm:
-    """One client a process, whoever asks."""
+    """One client per process."""
     return Llm(settings)

@@ -1,7 +1,6 @@
-"""`py:module:name`: a model, benchmark or recipe of the user's own, without a change to this package.
+"""`py:module:name`: a user's own model, benchmark or recipe, without a change to this package.
 
-One importer for all of them, so that a mistake reads the same everywhere. Whatever the user's own code raises is shown
-with the user's own line: it is their bug, not ours, and a traceback through this package would hide it.
+Errors in the user's code are shown with the user's line; a traceback through this package would hide it.
 """
 
 from __future__ import annotations
@@ -25,15 +24,14 @@ FORM = "py:module:name"
 
 
 def is_named(spec: str) -> bool:
-    """Whether a name of a benchmark or recipe is the user's own."""
     return spec.startswith(PREFIX)
 
 
 def load_named(spec: str, what: str, check: Callable[[object], bool], folder: str | Path | None = None) -> object:
-    """The object that `py:module:name` names, from `folder` (default: the current one) or an installed package.
+    """The object `py:module:name`, from `folder` (default: the current one) or an installed package.
 
-    `what` says in words what `check` wants ("a benchmark (equipoise.benchmarks.base.Benchmark)"). An object that fails
-    the check but can be called without arguments is called, and what it returns is checked.
+    `what` describes what `check` accepts ("a benchmark (equipoise.benchmarks.base.Benchmark)"). An object that fails
+    the check is called without arguments if possible, and its result is checked.
     """
     module_name, name = _parts(spec)
     module = _module(spec, folder)
@@ -50,20 +48,17 @@ def load_named(spec: str, what: str, check: Callable[[object], bool], folder: st
     found = f"{name} is {_described(value)}"
     if callable(value):
         if needed := _required(value):
-            raise UserError(f"{spec}: expected {what}; {name}() wants arguments of its own ({', '.join(needed)})")
+            raise UserError(f"{spec}: expected {what}; {name}() needs arguments ({', '.join(needed)})")
         with own_code(spec, f"your {name}() failed"):
             value = value()
         if check(value):
             return value
-        found = f"{name}() gave {_described(value)}"
+        found = f"{name}() returned {_described(value)}"
     raise UserError(f"{spec}: expected {what}, or a function without arguments that returns it; {found}")
 
 
 def source_sha256(spec: str, folder: str | Path | None = None) -> str:
-    """Hash of the file that holds what `spec` names: a run written by other code is another run.
-
-    Of that one file; modules that it imports are the user's to keep still.
-    """
+    """Hash of the file that defines `spec` (not of its imports): a run with other code is another run."""
     path = getattr(_module(spec, folder), "__file__", None)
     if path is None or not Path(path).is_file():
         raise UserError(f"{spec}: {_parts(spec)[0]} has no file, so the run could not record which code it used")
@@ -72,7 +67,7 @@ def source_sha256(spec: str, folder: str | Path | None = None) -> str:
 
 @contextlib.contextmanager
 def own_code(spec: str, failed: str) -> Iterator[None]:
-    """Run the user's own code: whatever it raises becomes an error for people that shows their line."""
+    """Run the user's code: any exception becomes a UserError that shows their line."""
     try:
         yield
     except UserError:
@@ -97,27 +92,27 @@ def _parts(spec: str) -> tuple[str, str]:
 def _module(spec: str, folder: str | Path | None) -> ModuleType:
     name = _parts(spec)[0]
     here = str(folder or Path.cwd())
-    if here not in sys.path:  # a console script does not see the folder it is called from
+    if here not in sys.path:  # a console script does not see the current folder
         sys.path.insert(0, here)
-    importlib.invalidate_caches()  # the file may be younger than this process
+    importlib.invalidate_caches()  # the file may be newer than this process
     with own_code(spec, f"module {name!r} cannot be imported from {here}"):
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-                raise  # found, but it imports something that is not there
+                raise  # the module exists, but one of its imports does not
             known = [path.stem for path in Path(here).glob("*.py")]
             raise UserError(
-                f"{spec}: module {name!r} cannot be imported: there is none in {here}, nor an installed one."
+                f"{spec}: module {name!r} cannot be imported: it is neither in {here} nor installed."
                 f"{did_you_mean(name, known)}"
             ) from None
 
 
 def _required(function: Callable[..., object]) -> list[str]:
-    """The arguments without which it cannot be called."""
+    """The names of the arguments without a default."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # built in: calling it will tell
+    except (TypeError, ValueError):  # built in
         return []
     return [
         one.name
@@ -137,21 +132,21 @@ def _described(value: object) -> str:
 
 
 def own_line(error: BaseException) -> str:
-    """The last line of the user's own on the way to the error, as "file, line N: code"; else of another package."""
+    """The user's last line in the traceback, as "file, line N: code"; else the last one of another package."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return _shown(error.filename, error.lineno)
     return own_frame(error) or next((_shown(*frame) for frame in reversed(_frames(error))), "")
 
 
 def own_frame(error: BaseException) -> str:
-    """The same where a line of the user's own is on the way to the error; else empty."""
+    """The user's last line in the traceback; empty if there is none."""
     installed = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
     own = [frame for frame in _frames(error) if not any(_below(frame[0], folder) for folder in installed)]
     return _shown(*own[-1]) if own else ""
 
 
 def _frames(error: BaseException) -> list[tuple[str, int]]:
-    """File and line of each frame outside of this package."""
+    """File and line of each frame outside this package."""
     here = str(Path(__file__).parents[1])
     found = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
     return [frame for frame in found if not frame[0].startswith("<") and not _below(frame[0], here)]

@@ -1,4 +1,4 @@
-"""Work on several processes that end with their parent and print no traceback on Ctrl-C."""
+"""Worker processes that end with their parent and print no traceback on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Submit = Callable[..., Future[Any]]
 
 @contextlib.contextmanager
 def processes(count: int) -> Iterator[Submit]:
-    """A function that runs another one, with its arguments, on one of `count` new processes."""
+    """A `submit(function, *arguments)` that runs on one of `count` new processes."""
     context = multiprocessing.get_context("spawn")
     end, ours = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(count, context, initializer=_start_worker, initargs=(end,))
@@ -33,12 +33,12 @@ def processes(count: int) -> Iterator[Submit]:
         yield submit
     except BrokenProcessPool:
         raise UserError(
-            "a worker process was killed, most likely for lack of memory. What was finished is kept: the same command "
-            "resumes there; try fewer --workers. (In a script of your own, the call must be inside "
-            'if __name__ == "__main__":, since every worker reads the script.)'
+            "a worker process was killed, most likely for lack of memory. Finished work is kept, and the same command "
+            "resumes; try fewer --workers. (In your own script, put the call inside "
+            'if __name__ == "__main__":, since every worker imports the script.)'
         ) from None
     except BaseException:
-        ours.close()  # nobody waits for work that is half done
+        ours.close()  # ends the workers at once
         raise
     finally:
         pool.shutdown(cancel_futures=True)
@@ -46,13 +46,13 @@ def processes(count: int) -> Iterator[Submit]:
 
 @contextlib.contextmanager
 def _interrupts_for_us() -> Iterator[None]:
-    """A process that is started meanwhile never sees Ctrl-C; for this one it waits until the end."""
+    """Processes started inside never see Ctrl-C; this process handles it at the end."""
     if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():  # Windows
         yield
         return
     held: list[int] = []
-    # Blocked, so that the new process begins that way; and only noted, because another thread of ours may still take
-    # the signal (the progress bar's), and a process that was started by half would complain on the terminal.
+    # New processes inherit the blocked signals. The handlers only take a note, because another thread (the progress
+    # bar's) may still receive a signal, and a half-started process would print a traceback.
     both = (signal.SIGINT, signal.SIGTERM)
     handlers = {one: signal.signal(one, lambda number, _: held.append(number)) for one in both}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, both)
@@ -63,11 +63,11 @@ def _interrupts_for_us() -> Iterator[None]:
         for one, handler in handlers.items():
             signal.signal(one, handler)
     if held:
-        signal.raise_signal(held[0])  # now for whoever had it before
+        signal.raise_signal(held[0])  # for the previous handler
 
 
 def _start_worker(end: Connection) -> None:
-    """When the main process closes its end of the pipe, or is killed, its workers must not stay behind."""
+    """Workers end when the main process closes its end of the pipe or is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM}) if hasattr(signal, "pthread_sigmask") else None
 

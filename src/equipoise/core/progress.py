@@ -1,7 +1,4 @@
-"""The progress bars of the whole project: what, how far, how fast, how long still.
-
-Rich is loaded with the first bar: a command that draws none, `--help` above all, should not wait for it.
-"""
+"""Progress bars. Rich is imported with the first bar, so that `--help` does not wait for it."""
 
 from __future__ import annotations
 
@@ -19,18 +16,18 @@ _quiet = False
 
 
 def be_quiet(quiet: bool) -> None:
-    """Draw no bars from now on, or draw them again."""
+    """Switch bars off or on."""
     global _quiet
     _quiet = quiet
 
 
 def is_quiet() -> bool:
-    """Whether the user asked for results, warnings and errors alone."""
+    """Whether only results, warnings and errors are printed."""
     return _quiet
 
 
 def is_watched() -> bool:
-    """Whether to print notes and bars: not with --quiet, and under torchrun only in the first process."""
+    """Whether to print notes and bars: not with --quiet, and only in the first process of a torchrun."""
     return not _quiet and os.environ.get("RANK", "0") == "0"
 
 
@@ -39,7 +36,7 @@ def _columns() -> list[ProgressColumn]:
     from rich.text import Text
 
     class Rate(TextColumn):
-        """Units a second, over the whole run so that it does not jump about."""
+        """Units per second, over the whole run so that it is stable."""
 
         def render(self, task: Task) -> Text:
             rate, unit = task.completed / task.elapsed if task.elapsed else 0.0, task.fields["unit"]
@@ -50,8 +47,7 @@ def _columns() -> list[ProgressColumn]:
 
 @contextlib.contextmanager
 def several(*parts: tuple[int, str, str]) -> Iterator[list[Callable[[int], None]]]:
-    """A bar on standard error for each (total, what, unit) of work that goes on at once; the yielded functions advance
-    them by so many units. Of a torchrun the first draws."""
+    """A bar on standard error for each (total, what, unit); the yielded functions advance them by a number of units."""
     if not is_watched() or not any(total for total, _, _ in parts):
         yield [lambda count: None for _ in parts]
         return
@@ -65,6 +61,5 @@ def several(*parts: tuple[int, str, str]) -> Iterator[list[Callable[[int], None]
 
 @contextlib.contextmanager
 def progress(total: int, what: str, unit: str = "items") -> Iterator[Callable[[int], None]]:
-    """One such bar."""
     with several((total, what, unit)) as (advance,):
         yield advance

@@ -1,4 +1,4 @@
-"""Which code made a file: what a result, and the card of a trained model, say of the program and the machine."""
+"""The program and machine that made a result or a trained model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict
 
 import equipoise
 
-PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "pillow")  # those that a number may depend on
+PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "pillow")  # numbers may depend on these
 
 
 class CodeRevision(BaseModel):
-    """The commit of a checkout, and whether its files differ from it."""
+    """The commit of a checkout, and whether its files were changed since."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     revision: str
@@ -24,18 +24,17 @@ class CodeRevision(BaseModel):
 
 
 class Environment(BaseModel):
-    """What a number may depend on besides model and data."""
+    """What numbers may depend on besides model and data."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     equipoise: str
-    code: CodeRevision | None  # None where the package is installed: the version says it then
+    code: CodeRevision | None  # None if the package is installed: its version is enough
     python: str
     platform: str
     packages: dict[str, str | None]
 
 
 def environment() -> Environment:
-    """This program on this machine."""
     return Environment(
         equipoise=equipoise.__version__,
         code=code_revision(),
@@ -54,7 +53,6 @@ def default_cache() -> Path:
 
 
 def package_version(package: str) -> str | None:
-    """The version of an installed package, None where it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -62,7 +60,7 @@ def package_version(package: str) -> str | None:
 
 
 def code_revision() -> CodeRevision | None:
-    """Commit and dirty flag where the package runs from a checkout."""
+    """None if the package does not run from a checkout."""
     here = Path(__file__).parents[1]
 
     def git(*arguments: str) -> str:
@@ -79,5 +77,4 @@ def code_revision() -> CodeRevision | None:
 
 
 def cores() -> int:
-    """The processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

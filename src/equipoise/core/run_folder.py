@@ -1,9 +1,8 @@
-"""Which run does a folder hold? Every command that keeps its work on disk asks here.
+"""Output folders: each belongs to one run.
 
-A command takes its folder before it works: `locked`, so that nobody else writes there meanwhile, and `take`, which lets
-it begin a new run or go on with its own. The folder of another run is refused, with what differs and the ways out. The
-claim (a small JSON file) is written first, so that what a kill leaves behind still says whose it is. What says that a
-run is finished is the file that its command writes last, held against the same identity.
+Before it works, a command locks its folder (`locked`) and calls `take`, which starts a new run or resumes the same one.
+The folder of another run is refused, with the differences and the ways out. The claim (a small JSON file with the run's
+identity) is written first, so that a killed run can be recognised.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ try:
 except ImportError:  # no such locks on Windows
     fcntl = None  # type: ignore[assignment]
 
-CLAIM = ".equipoise.json"  # hidden, so that no reader of a folder's files takes it for data
+CLAIM = ".equipoise.json"  # hidden, so that no reader of the folder takes it for data
 SCHEMA = 1
-SHOWN = 6  # differences shown in full; the rest is counted
-_LONG = 60  # characters of a value that are shown in full
+SHOWN = 6  # differences
+_LONG = 60  # characters of a value
 
 
 def take(
@@ -39,10 +38,10 @@ def take(
     claim: str = CLAIM,
     resumes: bool = True,
 ) -> None:
-    """Take `folder` for the run that `identity` (any JSON) describes, or find that it already is this run's.
+    """Claim `folder` for the run that `identity` (any JSON) describes, unless it already is this run's.
 
-    writes     names that the run will write, which must not be there in a folder without a claim; None: any name
-    resumes    whether an unfinished run is worth keeping; where not, another run may begin in its place
+    writes     names that the run will write, which must not exist in a folder without a claim; None: any name
+    resumes    whether an unfinished run is kept; if not, another run may replace it
     """
     folder = Path(folder)
     there = claim_of(folder / claim)
@@ -54,7 +53,7 @@ def take(
             refuse_other(folder, there["run"], identity)
         if not differences(there["run"], identity):
             return
-    for left in folder.glob(f".{glob.escape(claim)}.*.part"):  # of a run that was killed while it wrote this
+    for left in folder.glob(f".{glob.escape(claim)}.*.part"):  # of a run killed while it wrote its claim
         left.unlink(missing_ok=True)
     write_json(folder / claim, {"schema": SCHEMA, "command": command, "run": _plain(identity)})
 
@@ -67,11 +66,11 @@ def refuse_early(
     writes: Iterable[str] | None = None,
     claim: str = CLAIM,
 ) -> None:
-    """What `take` would refuse, as far as `known` (a part of the identity) tells: asked before long work."""
+    """Before long work, refuse what `take` would refuse given `known`, a part of the identity."""
     folder = Path(folder)
     nearest = next((place for place in (folder, *folder.parents) if os.path.lexists(place)), folder)
     if nearest.exists() and not nearest.is_dir():
-        raise UserError(f"--out {nearest}: a file, where a folder was expected; choose another --out")
+        raise UserError(f"--out {nearest}: expected a folder, found a file; choose another --out")
     there = claim_of(folder / claim)
     if there is None:
         _refuse_foreign(folder, command, writes, claim)
@@ -86,7 +85,7 @@ def _refuse_command(folder: Path, there: Mapping[str, Any], command: str) -> Non
 
 
 def claim_of(path: Path) -> dict[str, Any] | None:
-    """The claim in a file, as `command` and `run`; None where there is no file."""
+    """The claim in a file, as `command` and `run`; None if there is no file."""
     if not path.exists():
         return None
     try:
@@ -97,14 +96,14 @@ def claim_of(path: Path) -> dict[str, Any] | None:
     if type(schema) is not int or not isinstance(found.get("run"), dict):
         raise UserError(f"{path}: not written by equipoise, or damaged. {_ways_out('folder')}")
     if schema > SCHEMA:
-        raise UserError(f"{path}: written by a newer version of equipoise; update it to go on with this run")
+        raise UserError(f"{path}: written by a newer version of equipoise; update it to resume this run")
     return {"command": found.get("command"), "run": found["run"]}
 
 
 def refuse_other(
     place: Path, there: Mapping[str, Any], here: Mapping[str, Any], kind: str = "folder", also: Sequence[str] = ()
 ) -> None:
-    """Raise where `place` holds a run that is not this one, and say what differs; `also` are reasons next to that."""
+    """Raise if `place` holds another run, and say what differs; `also` are further reasons."""
     if found := [*also, *differences(there, here)]:
         more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
         listed = "\n  ".join([*found[:SHOWN], *more])
@@ -112,23 +111,23 @@ def refuse_other(
 
 
 def refuse_file(path: Path, why: str = "it is already there, and not what this command would write") -> NoReturn:
-    """The refusal to overwrite a file that is another's."""
     raise UserError(f"{path}: {why}; nothing is overwritten. {_ways_out('file')}")
 
 
-_HEAD = 2_000  # bytes searched for a mark
+_HEAD = 2_000  # bytes searched for the mark
 
 
 def write_own(path: str | Path, text: str, mark: str = "") -> None:
-    """Write a text, but over nobody else's file: see `refuse_foreign`. The mark stands in the text itself."""
+    """Write a text that contains `mark`, but never over a foreign file (see `refuse_foreign`)."""
     refuse_foreign(path, mark, text)
     with atomic_write(path) as handle:
         handle.write(text)
 
 
 def refuse_foreign(path: str | Path, mark: str, text: str | None = None) -> None:
-    """Raise where a file is there that this command did not write: one without its `mark`, which is not empty and not
-    the `text` itself. Called before long work, and again by `write_own`."""
+    """Raise if the file exists and this command did not write it: it is not empty, lacks the `mark` and is not `text`.
+
+    Called before long work, and again by `write_own`."""
     target = plain_target(path)
     if not target.exists():
         return
@@ -139,7 +138,7 @@ def refuse_foreign(path: str | Path, mark: str, text: str | None = None) -> None
 
 
 def _ways_out(kind: str) -> str:
-    return f"Choose another --out, or delete this {kind} if it is not wanted any more."
+    return f"Choose another --out, or delete this {kind} if you no longer need it."
 
 
 def _refuse_foreign(folder: Path, command: str, writes: Iterable[str] | None, claim: str) -> None:
@@ -147,17 +146,17 @@ def _refuse_foreign(folder: Path, command: str, writes: Iterable[str] | None, cl
         found = [name for name in writes if os.path.lexists(folder / name)]
     else:
         found = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-        found = [name for name in sorted(found) if not name.startswith(f".{claim}.")]  # a kill while it was written
+        found = [name for name in sorted(found) if not name.startswith(f".{claim}.")]  # left by a kill
     if found:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         raise UserError(
             f"{folder} is not empty and holds no run of equipoise {command}: {', '.join(found[:3])}{more} would be "
-            f"overwritten or mixed with its files. Choose another --out, or delete what is there."
+            f"overwritten or mixed with its files. Choose another --out, or delete these files."
         )
 
 
 def differences(there: Any, here: Any) -> list[str]:
-    """What differs between two JSON values, field by field: "model device: there cpu, here cuda"."""
+    """The fields in which two JSON values differ: "model device: there cpu, here cuda"."""
     return list(_differences(_plain(there), _plain(here), ""))
 
 
@@ -165,7 +164,7 @@ def _differences(there: Any, here: Any, name: str) -> Iterator[str]:
     if _canonical(there) == _canonical(here):
         return
     if isinstance(there, Mapping) and isinstance(here, Mapping):
-        for key in dict.fromkeys([*here, *there]):  # a field that is missing is as good as null
+        for key in dict.fromkeys([*here, *there]):  # a missing field counts as null
             yield from _differences(there.get(key), here.get(key), f"{name} {key.replace('_', ' ')}".lstrip())
     else:
         first, second = _words(there), _words(here)
@@ -188,7 +187,7 @@ def _words(value: Any) -> str:
 
 
 def _short(text: str, other: str) -> str:
-    """A long value cut: a hash to its beginning, anything else to where it differs from the other."""
+    """A long value cut: a hash to its start, anything else to where it differs from the other value."""
     if len(text) >= 16 and not set(text) - set("0123456789abcdef"):
         return f"{text[:10]}…"
     if len(text) <= _LONG:
@@ -204,10 +203,10 @@ _held: set[int] = set()
 
 @contextlib.contextmanager
 def locked(folder: str | Path, *, name: str | Path | None = None, wait: bool = False) -> Iterator[None]:
-    """Nobody else may write in `folder` meanwhile; the lock goes with the process, however that ends.
+    """Lock `folder` for this process; the lock ends with the process, however that ends.
 
-    A second run is refused under the `name` its user knows; with `wait` it waits. File systems without locks (and
-    Windows) have none.
+    A second run is refused, under the `name` that the user knows, or waits (`wait`). Windows and file systems without
+    locks have no lock.
     """
     number = _lock(Path(folder), name or folder, wait)
     try:
@@ -232,9 +231,9 @@ def _lock(folder: Path, name: str | Path, wait: bool) -> int:
                 return number
         except BlockingIOError:
             raise UserError(
-                f"{name}: another run is writing it now; wait for its end, or choose another --out"
+                f"{name}: another run is writing here; wait until it ends, or choose another --out"
             ) from None
-        except FileNotFoundError:  # its last owner removed the folder: once more
+        except FileNotFoundError:  # its last owner removed the folder: try again
             pass
         except OSError:  # a file system without locks
             return -1

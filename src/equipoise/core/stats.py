@@ -1,8 +1,7 @@
-"""Intervals and paired tests, with numpy alone.
+"""Confidence intervals and paired tests.
 
-Items that share an image are not independent: REPLACE asks up to 26 questions about one caption.
-So images, not items, are resampled (the cluster bootstrap). Every ratio that is asked for in one call
-sees the same resamples, which is what makes differences between them paired.
+Items that share an image are not independent (REPLACE has up to 26 items of one caption), so images are resampled, not
+items: the cluster bootstrap. All ratios of one call use the same resamples, so their differences are paired.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ Floats = NDArray[np.float64]
 
 RESAMPLES = 2000
 LEVEL = 0.95
-_CHUNK = 64  # resamples multiplied at once, so that memory stays flat
+_CHUNK = 64  # resamples multiplied at once, to limit memory
 _AT_ONCE = 16_000_000  # and at most so many counts of clusters
-_KEPT = 64_000_000  # resamples x clusters that are kept for the next who asks
-_SAME = 1e-12  # resamples that differ by less differ by rounding
-_SPARSE = 8  # a group that holds less than this part of all clusters is multiplied by itself
+_KEPT = 64_000_000  # resamples x clusters that are cached for the next call
+_SAME = 1e-12  # smaller differences between resamples are rounding
+_SPARSE = 8  # a group with less than 1/8 of all clusters is multiplied separately
 
 
 def wilson(successes: int, n: int, level: float = LEVEL) -> tuple[float, float]:
-    """Wilson's score interval of a share, for independent items; sane at 0 and 1, unlike the normal one."""
+    """Wilson's score interval of a share of independent items."""
     if n == 0:
         return (0.0, 1.0)
     z = normal_quantile(0.5 + level / 2)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    # A share of 0 or 1 touches its bound exactly; floating point would leave it 1e-17 away.
+    # Exact bounds for shares of 0 and 1, where floating point would be 1e-17 off.
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     return (low, 1.0 if successes == n else min(1.0, centre + half))
 
@@ -47,13 +46,14 @@ def normal_quantile(p: float) -> float:
 
 
 def chance_of_orders(right: NDArray[np.int64], wrong: NDArray[np.int64]) -> Floats:
-    """(items, 3): Original, Augmented and Brittleness by chance of items with so many right and wrong texts.
+    """(items, 3): chance values of Original, Augmented and Brittleness for items with so many right and wrong texts.
 
-    Every order of an item's texts is equally likely: in 1 of 1 + wrong its caption is before all wrong ones, in 1 of
-    C(right + wrong, wrong) all right ones are; none of them is before the highest wrong one where that is the first.
+    Every order of an item's texts is equally likely. The caption is above all wrong texts with probability
+    1 / (1 + wrong), all right texts are with 1 / C(right + wrong, wrong), and none is above the best wrong text with
+    wrong / (right + wrong).
     """
     room = int(wrong.max(initial=0)) + 1
-    shapes, place = np.unique(right * room + wrong, return_inverse=True)  # two numbers in one: rows sort slowly
+    shapes, place = np.unique(right * room + wrong, return_inverse=True)  # one number per pair: sorting rows is slow
     found = np.zeros((len(shapes), 3))
     for number, (good, bad) in enumerate(divmod(shape, room) for shape in shapes.tolist()):
         above = 1 / math.comb(good + bad, bad)
@@ -64,8 +64,7 @@ def chance_of_orders(right: NDArray[np.int64], wrong: NDArray[np.int64]) -> Floa
 def cluster_bootstrap(sums: Floats, counts: Floats, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
     """Resampled ratios sum(sums) / sum(counts) over clusters.
 
-    `sums` and `counts` are (clusters, columns); the result is (resamples, columns), NaN where a resample
-    happens to hold nothing of a column.
+    `sums` and `counts` are (clusters, columns); the result is (resamples, columns), NaN where a count is 0.
     """
     return _resample([(np.arange(len(sums)), sums, counts)], len(sums), seed, resamples)[:, 0]
 
@@ -78,10 +77,10 @@ def grouped_ratios(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> tuple[Floats, Floats]:
-    """Ratios sum(values) / sum(counts) within each group of items; one set of resamples for all groups.
+    """Ratios sum(values) / sum(counts) within each group of items, with the same resamples for all groups.
 
     `values` and `counts` are (items, columns), `cluster` numbers the items' clusters from 0, and a group is a mask
-    over items. Returns (groups, columns) as measured and (resamples, groups, columns) as bootstrapped.
+    over items. Returns the measured (groups, columns) and the bootstrapped (resamples, groups, columns).
     """
     blocks = [_block(values[mask], counts[mask], cluster[mask]) for mask in groups]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -89,8 +88,8 @@ def grouped_ratios(
     return measured, _resample(blocks, int(cluster.max()) + 1, seed, resamples)
 
 
-# Clusters, and (clusters, columns) sums and counts within each. A group knows only the clusters that hold something
-# of it: 240 groups of 200,000 images as dense columns would take 5 GB.
+# Clusters, and (clusters, columns) sums and counts within each. A group has only its own clusters: 240 groups of
+# 200,000 images as dense columns would take 5 GB.
 _Block = tuple[NDArray[np.int64], Floats, Floats]
 
 
@@ -104,7 +103,7 @@ def _block(values: Floats, counts: Floats, cluster: NDArray[np.int64]) -> _Block
 
 
 def renumbered(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """np.unique(numbers, return_inverse=True) of numbers that count something from 0, without sorting them."""
+    """np.unique(numbers, return_inverse=True) of numbers from 0 on, without sorting."""
     held = np.flatnonzero(np.bincount(numbers)) if len(numbers) else np.zeros(0, np.int64)
     place = np.zeros(int(held[-1]) + 1 if len(held) else 0, np.int64)
     place[held] = np.arange(len(held))
@@ -112,13 +111,13 @@ def renumbered(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def distinct(numbers: NDArray[np.int64]) -> int:
-    """How many different ones there are, of such numbers."""
+    """len(np.unique(numbers)) of numbers from 0 on."""
     return int(np.count_nonzero(np.bincount(numbers))) if len(numbers) else 0
 
 
 def distinct_by(numbers: NDArray[np.int64], there: NDArray[Any]) -> list[int]:
-    """How many different ones have something in each column of `there`, (items, columns): the images that a metric is
-    of. Columns that are alike, as those of Augmented and Brittleness, are counted once."""
+    """For each column of `there` (items, columns), the number of different `numbers`: the images behind a metric. Equal
+    columns, as those of Augmented and Brittleness, are counted once."""
     found: list[int] = []
     for place, column in enumerate(there.T):
         alike = next((at for at in range(place) if np.array_equal(there[:, at], column)), None)
@@ -127,13 +126,13 @@ def distinct_by(numbers: NDArray[np.int64], there: NDArray[Any]) -> list[int]:
 
 
 def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> Floats:
-    """(resamples, blocks, columns). Sums of whole numbers are exact in any order, so one multiplication may serve all
-    blocks that hold much; a block that holds little is multiplied with its own clusters alone."""
+    """(resamples, blocks, columns). Sums of whole numbers are exact in any order, so all large blocks share one matrix
+    product; a small block is multiplied with its own clusters only."""
     columns = blocks[0][1].shape[1]
     both = [np.concatenate([sums, numbers], axis=1) for _, sums, numbers in blocks]
     most = clusters * max(float(np.abs(part).max(initial=0)) for part in both)
     whole = all((part == np.floor(part)).all() for part in both)
-    kind = np.float32 if whole and most < 2**24 else np.float64  # half the time, and exact up to there
+    kind = np.float32 if whole and most < 2**24 else np.float64  # exact up to there, and twice as fast
     both = [part.astype(kind) for part in both]
     held = [one for one, _, _ in blocks]
     alike = _alike(held, both, clusters) if whole and clusters * resamples > _KEPT else None
@@ -158,15 +157,15 @@ def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int
 
 
 def _alike(held: Sequence[NDArray[np.int64]], both: Sequence[NDArray[Any]], clusters: int) -> NDArray[Any] | None:
-    """A number for each cluster, the same for those that agree in every column; None where too few do.
+    """A number for each cluster, the same for clusters that agree in every column; None if too few do.
 
-    A million images of one item each are a hundred kinds. What is drawn is then counted by kind: the sums are the
-    same, and a hundred counters stay in the processor's cache.
+    A million images with one item each are a hundred kinds. Counting draws by kind gives the same sums, and a hundred
+    counters fit the processor's cache.
     """
     key, room = np.zeros(clusters, np.int64), 1  # the columns as digits of one number
     for one, part in zip(held, both, strict=True):
         for column in part.T:
-            radix = 1 + int(column.max(initial=0)) - int(column.min(initial=0))  # digits below zero are unique as well
+            radix = 1 + int(column.max(initial=0)) - int(column.min(initial=0))  # negative digits are unique, too
             if room * radix > 2**62:
                 key = np.unique(key, return_inverse=True)[1]
                 room = int(key.max()) + 1
@@ -180,7 +179,7 @@ def _alike(held: Sequence[NDArray[np.int64]], both: Sequence[NDArray[Any]], clus
 def _of_kinds(
     held: NDArray[np.int64], part: NDArray[Any], alike: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """A block by kinds instead of clusters: one cluster of a kind speaks for all."""
+    """A block by kinds instead of clusters."""
     kinds, first = np.unique(alike[held], return_index=True)
     return kinds, part[first]
 
@@ -188,8 +187,8 @@ def _of_kinds(
 def draws(
     clusters: int, seed: int, resamples: int, alike: NDArray[Any] | None = None
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """(first resample, how often each resample of a chunk holds each cluster, or each kind of them)."""
-    keep = 0 < clusters * resamples <= _KEPT  # none are asked for by who wants the measured value alone
+    """(first resample, how often each resample of a chunk contains each cluster or kind of cluster)."""
+    keep = 0 < clusters * resamples <= _KEPT  # 0 resamples: only the measured value is wanted
     known = _kept(clusters, seed, resamples) if keep else _counts(clusters, seed, resamples, alike)
     return zip(range(0, resamples, _chunk(clusters)), known, strict=True)
 
@@ -200,14 +199,13 @@ def _chunk(clusters: int) -> int:
 
 @functools.lru_cache(maxsize=1)
 def _kept(clusters: int, seed: int, resamples: int) -> list[NDArray[Any]]:
-    """A summary and its macro average ask for the same resamples."""
+    """Cached, because a summary and its macro average use the same resamples."""
     return [counts.astype(np.min_scalar_type(counts.max())) for counts in _counts(clusters, seed, resamples)]
 
 
 def _counts(clusters: int, seed: int, resamples: int, alike: NDArray[Any] | None = None) -> Iterator[NDArray[np.int64]]:
     rng = np.random.default_rng(seed)
-    kind = np.int32 if clusters < 2**31 else np.int64  # the same numbers are drawn
-
+    kind = np.int32 if clusters < 2**31 else np.int64  # draws the same numbers
     width = clusters if alike is None else int(alike.max()) + 1
     drawn: Iterator[NDArray[Any]] = (rng.integers(clusters, size=clusters, dtype=kind) for _ in range(resamples))
     for start in range(0, resamples, _chunk(clusters)):
@@ -216,7 +214,7 @@ def _counts(clusters: int, seed: int, resamples: int, alike: NDArray[Any] | None
 
 
 def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:
-    """The middle `level` of bootstrap values, NaN left out; (nan, nan) where nothing is left."""
+    """The middle `level` of the values, without NaN; (nan, nan) if nothing is left."""
     values = values[~np.isnan(values)]
     if not len(values):
         return (math.nan, math.nan)
@@ -227,36 +225,33 @@ def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, fl
 def share_interval(
     value: float, spread: Floats, clusters: int, level: float = LEVEL, lowest: float = 0.0
 ) -> tuple[float, float]:
-    """Bootstrap percentiles of a share, or with `lowest` -1 of a difference of shares.
+    """Bootstrap percentiles of a share or, with `lowest` -1, of a difference of shares.
 
-    Where no resample differs they would claim certainty (three of three: 100 [100, 100]). The images are then all
-    alike, and as many as Wilson's interval allows of a kind that was not seen (of three: 56%) may be otherwise: so
-    much to either side. Of a share of 0 or 1 that is Wilson's interval. `clusters` are the images that the share is
-    of: an item without a positive says nothing about Augmented accuracy.
+    If all resamples are equal, percentiles would claim certainty (three of three: 100 [100, 100]). Then the interval
+    extends to either side by Wilson's upper bound for what was never seen among `clusters` images (of three: 56%). For
+    a share of 0 or 1 this is Wilson's interval. `clusters` counts only images with items that the metric applies to.
     """
     one = Average(np.array([[value]]), spread[:, None, None], np.array([[clusters]]), np.ones(1))
     return one.interval(0, level, lowest)
 
 
 def difference_interval(value: float, spread: Floats, clusters: int) -> tuple[float, float]:
-    """The same of one share minus another."""
     return share_interval(value, spread, clusters, lowest=-1.0)
 
 
 class Average(NamedTuple):
-    """Columns of shares (or differences of shares) within each group of an average, measured and resampled.
+    """Shares, or differences of shares, within each group of an average, measured and resampled.
 
-    The rule for images that are all alike holds within each group: a split of three images, all right, adds no spread
-    to the average, however little three images say. What the rule allows in each group is added by squares.
+    The rule of `share_interval` for equal resamples is applied within each group, since a split of three images that
+    are all right adds no spread to the average; the groups' additions are summed as squares.
     """
 
     parts: Floats  # (groups, columns)
     drawn: Floats  # (resamples, groups, columns)
-    images: NDArray[np.int64]  # (groups, columns): the images that each share is of
+    images: NDArray[np.int64]  # (groups, columns): the number of images behind each share
     weights: Floats  # (groups,)
 
     def only(self, group: int) -> Average:
-        """One group by itself."""
         place = slice(group, group + 1)
         return Average(self.parts[place], self.drawn[:, place], self.images[place], np.ones(1))
 
@@ -298,20 +293,20 @@ def averaged(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Average:
-    """`grouped_ratios` as an average of the groups; without weights they are to be looked at one by one (`only`)."""
+    """`grouped_ratios` as an average of the groups. Without weights, use `only` on each group."""
     parts, drawn = grouped_ratios(values, counts, cluster, groups, seed, resamples)
     images = np.array([distinct_by(cluster[mask], counts[mask]) for mask in groups])
     return Average(parts, drawn, images, np.ones(len(groups)) if weights is None else weights)
 
 
 def _all_alike(drawn: Floats) -> NDArray[np.bool_]:
-    """Whether resamples (axis 0) never differ, or, as the group is so small, never hold it."""
+    """Whether resamples (axis 0) never differ, or never contain the group."""
     most, least = np.fmax.reduce(drawn, 0, initial=-np.inf), np.fmin.reduce(drawn, 0, initial=np.inf)
     return np.asarray(most - least < _SAME)
 
 
 def weighted_mean(ratios: Floats, weights: Floats) -> Floats:
-    """Weighted mean over groups (axis 1); a group that a resample misses gives its weight to the others."""
+    """Weighted mean over groups (axis 1), without the groups that a resample does not contain."""
     there = ~np.isnan(ratios)
     shares = weights[None, :, None] * there
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -320,12 +315,12 @@ def weighted_mean(ratios: Floats, weights: Floats) -> Floats:
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Exact two-sided McNemar p-value from the items that only one of two models gets right."""
+    """Exact two-sided McNemar p-value from the numbers of items that only one of two models gets right."""
     discordant = only_first + only_second
     if discordant == 0:
         return 1.0
     smaller = min(only_first, only_second)
-    # Sum of binomial(n, 1/2) up to `smaller`, in logs: n may be tens of thousands.
+    # Sum of the binomial(n, 1/2) up to `smaller`, in logs because n may be tens of thousands.
     logs = [
         math.lgamma(discordant + 1) - math.lgamma(k + 1) - math.lgamma(discordant - k + 1) - discordant * math.log(2)
         for k in range(smaller + 1)

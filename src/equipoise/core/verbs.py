@@ -1,7 +1,7 @@
-"""`equipoise.perturb(...)`, `equipoise.report(...)`, `equipoise.train(...)`: packages that are verbs can be called.
+"""Makes the packages `equipoise.perturb`, `equipoise.report` and `equipoise.train` callable.
 
-A package of that name holds the code, and Python lets a name be either a package or a function. So these packages are
-modules of a class that can be called, and stand for the function of their name in `equipoise.api.verbs`.
+A name cannot be both a package and a function, so these packages get a module class whose call is passed on to the
+function of the same name in `equipoise.api.verbs`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class _Verb(ModuleType):
 
     @property
     def __wrapped__(self) -> Any:
-        """The function, whose signature and help a notebook shows."""
+        """The function; notebooks show its signature and help."""
         return getattr(importlib.import_module("equipoise.api.verbs"), self.__name__.rpartition(".")[2])
 
 

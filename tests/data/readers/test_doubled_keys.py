@@ -20,29 +20,29 @@ def test_items_and_scores_name_line_and_key(tmp_path: Path) -> None:
         '{"id": "1", "caption": "a", "negatives": [{"text": "b"}]}\n'
         '{"id": "2", "caption": "a", "negatives": [{"text": "b", "text": "c"}]}\n'
     )
-    with pytest.raises(UserError, match=r"line 2: the key 'text' stands twice"):
+    with pytest.raises(UserError, match=r"line 2: the key 'text' appears twice"):
         load_items(path)
     path.write_text('{"id": "1", "caption": 0.1, "caption": 0.9, "negatives": [0.5]}\n')
-    with pytest.raises(UserError, match=r"line 1: the key 'caption' stands twice"):
+    with pytest.raises(UserError, match=r"line 1: the key 'caption' appears twice"):
         read_scores(path)
 
 
 def test_a_json_file_names_the_key(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"0": {"a": 1},\n "1": {"a": 2},\n "2": {"a": 3,\n "b": 1,\n "a": 4}}')
-    with pytest.raises(UserError, match=r"x\.json: the key 'a' stands twice"):
+    with pytest.raises(UserError, match=r"x\.json: the key 'a' appears twice"):
         read_json(path)
 
 
 def test_captions(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('[{"caption": "a dog"},\n{"caption": "a cat",\n"caption": "a cow"}]')
-    with pytest.raises(UserError, match=r"line 2: the key 'caption' stands twice"):
+    with pytest.raises(UserError, match=r"line 2: the key 'caption' appears twice"):
         list(read_captions(path))
     lines = tmp_path / "x.jsonl"
     lines.write_text('{"caption": "a dog"}\n{"caption": "a cat", "caption": "a cow"}\n')
     refused = [one for group in read_captions(lines) for one in group.refused]
-    assert refused == [("line 2", "the key 'caption' stands twice in one object")]
+    assert refused == [("line 2", "the key 'caption' appears twice in one object")]
 
 
 @pytest.mark.parametrize("text", ["1" * 5_000, "[" * 100_000, json.dumps({"a": 1})[:-1]])

@@ -143,7 +143,7 @@ def test_a_users_file_under_the_reports_name(mine: str, captions: Path, tmp_path
 
 def test_two_runs_at_once(captions: Path, tmp_path: Path) -> None:
     out = tmp_path / "items.jsonl"
-    with Parts(out).locked(), pytest.raises(UserError, match="another run is writing it now"):
+    with Parts(out).locked(), pytest.raises(UserError, match="another run is writing here"):
         perturb_file(captions, out, SETUP)
     perturb_file(captions, out, SETUP)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "items.jsonl", "items.jsonl.report.json"]
@@ -269,7 +269,7 @@ def test_ctrl_c_says_what_is_kept(captions: Path, tmp_path: Path) -> None:
     os.killpg(run.pid, signal.SIGINT)
     _, said = run.communicate(timeout=30)
     assert run.returncode == 130
-    assert "what was finished is kept" in said and "Traceback" not in said
+    assert "finished work is kept" in said and "Traceback" not in said
 
 
 @pytest.mark.slow

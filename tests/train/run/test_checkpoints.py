@@ -113,7 +113,7 @@ def test_without_any_checkpoint_that_can_be_read_it_begins_anew(tmp_path, capsys
     assert checkpoints.load_latest(checkpoints.state) is None
     (_save(checkpoints, 1) / STATE).write_bytes(b"")
     assert checkpoints.load_latest(checkpoints.state) is None
-    assert "begins anew" in capsys.readouterr().err
+    assert "starts over" in capsys.readouterr().err
 
 
 def test_what_a_kill_left_half_written_is_swept_away(tmp_path):

@@ -131,13 +131,13 @@ def test_a_run_that_could_not_begin_does_not_keep_the_folder(run):
 def test_two_at_once_in_one_folder(run, tmp_path):
     from equipoise.core.run_folder import locked
 
-    with locked(tmp_path / "out"), pytest.raises(UserError, match="out: another run is writing it now"):
+    with locked(tmp_path / "out"), pytest.raises(UserError, match="out: another run is writing here"):
         run(steps=1)
     assert not list((tmp_path / "out").iterdir())
     refused = []
 
     def evaluate(model) -> dict[str, float]:
-        with pytest.raises(UserError, match="another run is writing it now"):
+        with pytest.raises(UserError, match="another run is writing here"):
             run(steps=1)
         refused.append(model)
         return {"score": 1.0}

@@ -108,7 +108,7 @@ class Checkpoints:
                     why = " ".join(str(error).split())[:100]
                     print(f"{folder}: cannot be read ({why}); going back to the one before it", file=sys.stderr)
         if tell:
-            print("no checkpoint can be read; the run begins anew", file=sys.stderr)
+            print("no checkpoint can be read; the run starts over", file=sys.stderr)
         return None
 
     def pointed(self, pointer: str) -> Path | None:
