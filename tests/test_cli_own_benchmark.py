@@ -163,7 +163,7 @@ def test_show_what_is_not_there(run: Run) -> None:
         ("absent.jsonl", "no such file"),
         ("py:toy_bench:BENCHH", "Did you mean BENCH"),
         ("py:toy_bench:load", "needs arguments (source, splits)"),
-        ("py:toy_bench:Model", "Model() gave Model"),
+        ("py:toy_bench:Model", "Model() returned Model"),
     ):
         code, _, error = run("bench", "show", name)
         assert code == 2 and part in error, error

@@ -77,7 +77,7 @@ def test_a_recorded_negative_may_change_another_word_than_the_positive() -> None
 def test_an_edit_that_is_not_the_recorded_one() -> None:
     found = change("a dog and a cat", "a dog and a bird")
     assert "recorded 'dog' -> 'bird'" in (edits.not_as_said(found, replaced("dog", "bird")) or "")
-    assert "says 'cat' -> 'horse'" in (edits.not_as_said(found, replaced("cat", "horse")) or "")
+    assert "recorded 'cat' -> 'horse'" in (edits.not_as_said(found, replaced("cat", "horse")) or "")
     assert edits.not_as_said(found, replaced("cat", "bird")) is None
     assert edits.not_as_said(found, None) is None
     older = change("A man reads.", "An old man reads.")

@@ -63,7 +63,7 @@ def test_mistakes_in_the_name(folder: Path) -> None:
 
 
 def test_what_is_found_must_fit() -> None:
-    refused("py:plugin_fine:word", "expected a number (int)", "word() gave str")
+    refused("py:plugin_fine:word", "expected a number (int)", "word() returned str")
     refused("py:plugin_fine:wants", "needs arguments (count)")
 
 

@@ -1,11 +1,11 @@
-"""A caption and its hard positive score alike with their image.
+"""A caption and its hard positive should get the same score with their image.
 
-In words: ranking both above the negative still allows any distance between them; the closer they are, the fewer
-negatives fit between, and between them is where Brittleness is.
+In words: ranking both above the negative allows any distance between them. The closer they are, the fewer negatives fit
+in between, which is where Brittleness comes from.
 
     L = mean over i with a positive of  ( S(I_i, T_i) - S(I_i, P_i) )^2      S in logits
 
-Ours. The square and not the distance, so that small differences, which cost nothing, are not worth learning.
+Ours. Squared, because small differences are harmless.
 """
 
 from __future__ import annotations

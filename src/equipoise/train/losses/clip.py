@@ -1,12 +1,12 @@
 """CLIP's contrastive loss (Radford et al. 2021): each image finds its caption, each caption its image.
 
-In words: among all captions of the batch an image must give its own the highest probability, and
-the other way round. Positives and negatives are not looked at.
+In words: an image must give its own caption the highest probability among all captions of the batch, and a caption its
+own image. Hard positives and negatives are not used.
 
     L = 1/2 [ CE(s I T^t, diagonal) + CE(s T I^t, diagonal) ]     CE: mean over rows, s: the scale
 
-Paper and code agree. CE-CLIP writes the sum of both directions over the batch (its eq. 1); its
-code, as everyone's, takes the mean and the half.
+Paper and code agree. CE-CLIP's paper sums both directions over the batch (eq. 1); its code, like all others, takes the
+mean over the batch and over the two directions.
 """
 
 from __future__ import annotations

@@ -1,29 +1,25 @@
 """CMR, the cross-modal ranking loss of CE-CLIP with its adaptive thresholds (Zhang et al. 2024, eq. 4-7).
 
-In words: an image must score its caption above each hard negative by a margin, and once it does,
-nothing pushes any more. The margin of each type of negative (relation, attribute, object, action)
-is the gap the model already has, measured on the batch before: it starts at 0 and grows with the
-model, a curriculum. An upper bound keeps the easy types from running away.
+In words: an image must score its caption above each hard negative by a margin; beyond the margin there is no gradient.
+The margin of each type of negative (relation, attribute, object, action) is the model's mean gap on the previous batch.
+It starts at 0 and grows with the model, as a curriculum, up to a bound.
 
-    L      = 1/n sum_i sum_k max(0, S(I_i,N_ik) - S(I_i,T_i) + Th_k)            S in logits, scale and all
+    L      = 1/n sum_i sum_k max(0, S(I_i,N_ik) - S(I_i,T_i) + Th_k)            S in logits, scale included
     Th_k'  = mean_i ( S(I_i,T_i) - S(I_i,N_ik) ), held between 0 and u = 10     for the next step
 
-The sum is over the n negatives that the captions of the batch have. Fixed thresholds (`fixed=2`, 5, 10
-in the paper's figure 5) are used as given.
+The sum is over the n negatives in the batch. Fixed thresholds (`fixed=2`, 5, 10 in the paper's figure 5) do not change.
 
 Where paper and code differ:
-- Eq. 4 and 6 sum over the negatives of each pair, all with the same weight. The code divides by B K,
-  counting the slots that have no negative, so that the term shrinks with every type a caption lacks
-  (half of COCO's captions have no adjective to replace). `mean="paper"`, the default, divides by the
-  negatives that exist: the paper's sum per negative, and the weight 0.4 then means the same for any
-  data. It is not first a mean of each caption and then one of captions, which would weigh the only
-  negative of a caption as much as all four of another; eq. 6 does not. `mean="code"` divides by B K.
-  Where no slot is empty both are the same number.
-- For the threshold the code takes the mean of the true pairs over all samples, and that of the
-  negatives over those that exist. Eq. 5 pairs them, as we do, over the samples that have the type.
-- A type that no sample of a batch has makes the code's threshold 0/0. Ours keeps its value.
-- The lower bound 0 is in the code alone: below it the hinge would reward a negative above the caption.
-- The code starts again at 0 in every epoch. The paper does not; nor do we.
+- Eq. 4 and 6 sum over the negatives of each pair with equal weight. The code divides by B K, counting slots without a
+  negative, so the term shrinks with every type that a caption lacks (half of COCO's captions have no adjective to
+  replace). `mean="paper"`, the default, divides by the number of negatives, so the weight 0.4 means the same for any
+  data. It does not average within each caption first, which would give a caption's only negative as much weight as four
+  of another caption; neither does eq. 6. `mean="code"` divides by B K. If no slot is empty, both are equal.
+- For the threshold, the code averages the true pairs over all samples and the negatives over those that exist. Eq. 5
+  takes pairs, and so do we, over the samples that have the type.
+- If no sample of a batch has a type, the code's threshold is 0/0. Ours keeps its value.
+- Only the code has the lower bound 0. Without it, the hinge would reward a negative above the caption.
+- The code resets thresholds to 0 in every epoch. The paper does not, and we do not.
 """
 
 from __future__ import annotations
@@ -42,7 +38,7 @@ from equipoise.train.losses.masked import mean, need
 
 @dataclass
 class Cmr:
-    """The loss and its thresholds. `step()` makes those measured on the last batch the current ones."""
+    """`step()` switches to the thresholds measured on the last batch."""
 
     types: Sequence[str]
     upper: float = 10.0
@@ -81,7 +77,7 @@ class Cmr:
         return {f"threshold_{name}": self.thresholds[k] for k, name in enumerate(self.types)}
 
     def state_dict(self) -> dict[str, Any]:
-        # as Python numbers: a float32 survives the way there and back to the bit
+        # Python numbers: a float32 is restored exactly
         return {"types": list(self.types), "thresholds": self.thresholds.tolist()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

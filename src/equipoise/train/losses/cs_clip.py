@@ -1,17 +1,16 @@
-"""CS-CLIP's unit loss (Kargi et al. 2026): a part of a caption fits the photo, with one thing changed it does not.
+"""CS-CLIP's unit loss (Kargi et al. 2026): a part of a caption fits the photo; the part with one change does not.
 
-In words: next to the whole caption, an image must find each of M short texts about it (units) among the same units of
-the other images and the unit's own foil; and a unit must find its image.
+In words: besides the whole caption, an image must find each of M short texts about it (units) among the same units of
+the other images and the unit's own foil, and a unit must find its image.
 
     L = mean over m of 1/2 [ mean_i -log( exp s I_i.U_im / (sum_j exp s I_i.U_jm + exp s I_i.F_im) )
                              + mean_i -log( exp s I_i.U_im / sum_j exp s I_j.U_im ) ]
 
-U is Features.dense, F its dense_negative. i and j run over the samples that have a unit m; the mean over m is over the
-units that some sample has.
+U is Features.dense, F its dense_negative. i and j run over the samples with a unit m, m over units that a sample has.
 
-Where paper and code differ: of the paper only the abstract was at hand; this is the code. A foil is a column for its
-own image alone (B + 1 columns), while the caption's foil in the full loss is one for every image (itc_hn.py). A unit of
-the code always has a foil; a unit without one keeps its row here, with B columns.
+Where paper and code differ: we had only the abstract of the paper; this follows the code. A foil is a column for its
+own image only (B + 1 columns), while the caption's foil in the full loss is a column for every image (itc_hn.py). In
+the code every unit has a foil; here a unit without one keeps its row, with B columns.
 """
 
 from __future__ import annotations

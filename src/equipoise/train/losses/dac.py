@@ -1,20 +1,20 @@
 """DAC's multiple-instance losses (Doveh et al. 2023b, "Dense and Aligned Captions"), after MIL-NCE.
 
-In words: an image has M dense captions, and not each of them need be right. It is enough that, with
-this image, they together outweigh all other captions with this image and these captions with all
-other images. The second loss sets them against the negatives of the same captions.
+In words: an image has M dense captions, some of which may be wrong. Together, with this image, they must outweigh all
+other captions with this image and these captions with all other images. The second loss contrasts them with their own
+negatives.
 
     x_ijm = s I_i . D_jm,   own_i = log sum_m exp x_iim
     L_mil = mean_i [ log( sum_jm exp x_ijm + sum_(j != i) sum_m exp x_jim ) - own_i ]
     L_neg = mean_i [ log( sum_m exp x_iim + sum_m exp x-_iim ) - own_i ]         x-: with the negatives
 
-A recipe adds both to the contrastive loss and to SVLC's negative loss.
+The recipe adds both to the contrastive loss and to SVLC's negative loss.
 
 Where paper and code differ:
-- MIL-NCE's and DAC's code counts an image's own captions twice in the denominator (as a row and as
-  a column), so that the best loss is log 2 and other images weigh half. MIL-NCE's formula, and we, count once.
-- A dense caption without a negative is a zero vector in the code, a logit of 0 in the softmax. Here it is absent.
-- The code gathers zeros in place of the other GPUs' dense negatives, and runs both towers twice.
+- The code of MIL-NCE and DAC counts an image's own captions twice in the denominator (as a row and as a column), so the
+  lowest loss is log 2 and other images weigh half. MIL-NCE's formula counts them once, and so do we.
+- A dense caption without a negative is a zero vector in the code, a logit of 0 in the softmax. Here it is masked.
+- The code gathers zeros for the dense negatives of other GPUs, and runs both towers twice.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """DeGLA's two losses with a teacher (Hu et al. 2025): text-grounded contrast (TGC) and self-distillation.
 
-The teacher is a slow copy of the model itself (step/teacher.py); a prime marks its embeddings, which have no gradient.
+The teacher is a moving average of the model (step/towers.py); a prime marks its embeddings, which have no gradient.
 
-**TGC**, in words: a caption must stay nearer to what the teacher made of it than to its own hard negatives.
+**TGC**, in words: a caption must stay nearer to the teacher's embedding of it than to its own hard negatives.
 
     L_tgc = mean over i with a negative of  -log( exp t T_i.T'_i / (exp t T_i.T'_i + sum_k exp t T_i.N_ik) )
             t = 10, fixed
@@ -11,16 +11,16 @@ The teacher is a slow copy of the model itself (step/teacher.py); a prime marks 
 
     L_dis = 256 mean_i ( |I_i - I'_i|^2 + |T_i - T'_i|^2 + sum_k |N_ik - N'_ik|^2 )
 
-The image-grounded contrast of the paper is SVLC's negative loss (svlc.py).
+The paper's image-grounded contrast is SVLC's negative loss (svlc.py).
 
-Where paper and code differ (of the paper only the abstract was at hand):
-- TGC's mask is wrong in the code: negatives are stored caption by caption, the mask is tiled, so row i opens the
-  columns i, B + i, 2B + i, ..., nearly all of them other captions' negatives (1,020 of 1,024 at a batch of 256). Here
-  each caption meets its own. The published number was most likely made with the wrong mask, which is there since the
-  code's first commit.
-- The code's distillation is a sum over its global batch of 256, so that its weight would change with the batch. Here it
-  is that batch's sum for any batch: the same number at 256.
-- A caption needs four negatives in the code, else it stops. Here those that are missing are absent.
+Where paper and code differ (we had only the abstract of the paper):
+- TGC's mask is wrong in the code: negatives are stored caption by caption, but the mask is tiled, so row i opens the
+  columns i, B + i, 2B + i, ..., nearly all of them negatives of other captions (1,020 of 1,024 at a batch of 256). Here
+  a caption is compared with its own. The wrong mask is in the code's first commit, so the published number was most
+  likely made with it.
+- The code's distillation is a sum over its global batch of 256, so its weight would change with the batch size. Here it
+  is scaled to that batch: the same number at 256.
+- The code stops if a caption has fewer than four negatives. Here missing ones are masked.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from torch import Tensor
 from equipoise.train.features import Features, valid
 from equipoise.train.losses.masked import logsumexp, mean, need
 
-BATCH = 256  # the published batch, over which the code sums the distillation
+BATCH = 256  # the published batch size
 
 
 @dataclass(frozen=True)

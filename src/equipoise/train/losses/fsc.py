@@ -1,10 +1,9 @@
 """FSC-CLIP's hard-negative losses (Oh et al. 2024): global, local, and selectively calibrated (SCR).
 
-In words: as in SVLC an image chooses between its caption and its own negatives, but gently, so that
-what CLIP knew survives. A focal factor takes away the push on what is already separated, and label
-smoothing admits that a negative shares most of its words with the truth (SCR). The local form does
-it with words and patches: each token gathers the patches it resembles, and a caption scores by how
-well its tokens match what they gathered.
+In words: as in SVLC, an image chooses between its caption and its own negatives, but with less force, so that CLIP's
+knowledge survives. A focal factor reduces the loss of pairs that are already separated, and label smoothing allows for
+negatives that share most words with the caption (SCR). The local loss uses words and patches: each token gathers the
+patches it resembles, and a caption scores by how well its tokens match what they gathered.
 
     p      = softmax over the caption (0) and the valid negatives (1..K) of the scores z
     L_scr  = mean over i with a negative of  sum_k y_k (1 - p_k)^gamma (-log p_k)
@@ -16,9 +15,9 @@ well its tokens match what they gathered.
 Both are added to a CLIP loss without negatives: L = L_clip + lg L_global + ll L_local.
 
 Where paper and code differ:
-- A missing negative is a zero vector in the code, and stays in the softmax with a score of 0 (though
-  its label is 0). Here it is absent.
-- The code divides by max - min without care: one patch, or equal patches, give NaN. There we weigh evenly.
+- A missing negative is a zero vector in the code and stays in the softmax with a score of 0 (its label is 0). Here it
+  is masked.
+- The code divides by max - min without a check, so one patch, or equal patches, give NaN. Here they get equal weights.
 """
 
 from __future__ import annotations

@@ -1,21 +1,20 @@
 """IMC, the intra-modal contrastive loss of CE-CLIP (Zhang et al. 2024, eq. 3).
 
-In words: a caption must be further from hard negative captions, text against text, than from its
-image. The image keeps the two towers aligned while the text tower is pulled apart.
+In words: a caption must be further from hard negative captions (text to text) than from its image. The image keeps the
+two towers aligned while captions and negatives are pushed apart.
 
     paper  L = mean_i  -log( exp S(I_i,T_i) / sum_k exp S(T_i,N_ik) )
     own    L = mean_i  -log( exp S(I_i,T_i) / (exp S(I_i,T_i) + sum_k  exp S(T_i,N_ik)) )
     all    L = mean_i  -log( exp S(I_i,T_i) / (exp S(I_i,T_i) + sum_jk exp S(T_i,N_jk)) )
 
-Where paper and code differ: the paper writes the first form, which has no lower bound (it never
-stops pushing) and which no version of the code computes. The code from 31 January to 3 February
-2024 computes the third, the default here. Other commits train toward a negative: the label is 1, the
-first negative (2023, and March 2024), or the image column is gone and the label is 0, again the
-first negative (the latest commit; issue 15 of the repository). The second form is the first with a
-bound, or the third with nobody else's negatives.
+Where paper and code differ: the paper has the first form, which has no lower bound (it never stops pushing) and which
+no version of the code computes. The code from 31 January to 3 February 2024 computes the third, the default here. Other
+commits train toward a negative: the label is 1, the first negative (2023, and March 2024), or the image column is
+missing and the label 0 is again the first negative (the latest commit; issue 15 of the repository). The second form is
+the first with a bound, or the third without the negatives of other captions.
 
-A sample takes part if the denominator holds a negative: its own, or for "all" anybody's. The mean
-is over those; the paper writes a sum.
+A sample counts if the denominator has a negative: its own or, for "all", any. The mean is over those samples; the paper
+has a sum.
 """
 
 from __future__ import annotations

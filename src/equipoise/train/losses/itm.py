@@ -1,24 +1,23 @@
 """ITM, the image-text matching loss of ALBEF, BLIP and X-VLM, with generated negatives: do these two belong together?
 
-In words: the matching head reads an image and a text together and says yes or no. An image with its caption is
-a match. Three kinds of pairs are not: a text with a hard image of the batch, an image with a hard caption of the
-batch, and an image with a hard negative written for its caption.
+In words: the matching head reads an image and a text together and says yes or no. An image with its caption is a match.
+Three kinds of pairs are not: a text with a hard image of the batch, an image with a hard caption of the batch, and an
+image with a hard negative of its caption.
 
-    L = 1/N sum_n CE(softmax(head(I_n, T_n)), y_n)     N: the pairs of all four kinds; y: match or none
+    L = 1/N sum_n CE(softmax(head(I_n, T_n)), y_n)     N: the pairs of all four kinds; y: match or not
 
-The softmax has two classes, so only the difference of their logits counts: CE is the binary cross-entropy of the
-log-odds. `train/step/matching.py` chooses the pairs.
+The softmax has two classes, so CE is the binary cross-entropy of the log-odds. step/matching.py draws the pairs.
 
 Where paper and code differ:
 - X-VLM and BLIP draw one hard image for each text and one hard caption for each image, with the softmax of the
-  contrastive similarities as probabilities, and never a pair of the same photo. X-VLM adds 1e-5 to the
-  probabilities, as we do. Their mean is over 3B pairs.
-- Zhang et al. 2024 do not say how CE-XVLM trains the matching head, and their repository has no training code for
-  it. Here every generated negative is one more pair without a match, in the same mean. So up to six of seven
-  pairs do not match, which lowers all log-odds alike.
-- BLIP's code puts [ENC] in the place of [CLS] for matching. transformers keeps [CLS], in its own forward too, so a
-  model trained here is scored as it was trained.
-- BLIP adds a momentum encoder, a queue and soft labels. X-VLM has none of them, nor have we.
+  contrastive similarities as probabilities, and never a pair of the same photo. X-VLM adds 1e-5 to the probabilities,
+  as we do. Their mean is over 3B pairs.
+- Zhang et al. 2024 do not say how CE-XVLM trains the matching head, and their repository has no training code for it.
+  Here every generated negative is one more pair that does not match, in the same mean. So up to six of seven pairs do
+  not match, which lowers all log-odds equally.
+- BLIP's code replaces [CLS] by [ENC] for matching. transformers keeps [CLS], also in its own forward, so a model
+  trained here is scored as it was trained.
+- BLIP adds a momentum encoder, a queue and soft labels. X-VLM and this loss have none of them.
 """
 
 from __future__ import annotations

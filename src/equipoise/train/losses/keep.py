@@ -1,13 +1,13 @@
-"""What the base model knew is kept: each photo goes on preferring the captions, and each caption the photos, as before.
+"""Keeps the base model's preferences: each photo among the captions, and each caption among the photos.
 
-In words: retrieval is a preference of every photo among all captions, and of every caption among all photos; hard
-texts say nothing of either, so the model before finetuning (the teacher, whose embeddings have no gradient) does.
+In words: retrieval depends on how every photo ranks all captions and every caption all photos. Hard texts do not train
+this, so the model before finetuning (the teacher, without a gradient) does.
 
     L = 1/2 [ KL( softmax t I'T'^T || softmax t I T^T ) over captions  +  the same over photos ]   mean over the batch
         a prime marks the teacher's embeddings; t is the scale, without a gradient
 
-Ours in this form; known as distillation of the similarity matrix. DeGLA (2025) holds the embeddings themselves in place
-(losses/degla.py), which forbids what does not matter: turning both towers together changes no score.
+Ours in this form; known as distillation of the similarity matrix. DeGLA (2025) keeps the embeddings themselves
+(losses/degla.py), which also forbids harmless changes: rotating both towers together changes no score.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Softmax and mean over the entries that exist: what keeps missing texts from training anything.
+"""Softmax and mean over the entries that exist, so that missing texts train nothing.
 
-Papers' code fills a missing negative with a zero vector or an empty sentence and leaves it in the
-softmax, where it counts as a real, far too easy negative. Here it gets the lowest number there is,
-so that its probability and its gradient are exactly 0. (The lowest number and not -inf, so that a
-row with nothing in it has a gradient of 0 whatever a version of torch makes of log 0.)
+The papers' code fills a missing negative with a zero vector or an empty sentence, which stays in the softmax as an easy
+negative. Here its logit is the lowest finite number, so its probability and gradient are exactly 0. (Not -inf: an empty
+row then has a gradient of 0 in every version of torch.)
 """
 
 from __future__ import annotations
@@ -19,24 +18,23 @@ from equipoise.train.features import Features, LossParts
 
 
 def need(value: Tensor | None, what: str) -> Tensor:
-    """`value`, which the recipe must have asked the loop for."""
+    """`value`; an error if the recipe did not ask for it."""
     if value is None:
         raise ValueError(f"this loss needs Features.{what}; the recipe's Needs must ask for it")
     return value
 
 
 def hide(logits: Tensor, mask: Tensor) -> Tensor:
-    """The logits with those outside of the mask out of every softmax."""
+    """The logits, with those outside the mask excluded from every softmax."""
     return logits.masked_fill(~mask, torch.finfo(logits.dtype).min)
 
 
 def logsumexp(logits: Tensor, mask: Tensor, dim: int | tuple[int, ...]) -> Tensor:
-    """log of the sum of exp over the masked-in entries."""
     return torch.logsumexp(hide(logits, mask), dim)
 
 
 def mean(values: Tensor, mask: Tensor) -> Tensor:
-    """The mean over the masked-in values; 0, with a gradient of 0, where there are none."""
+    """The mean over the values in the mask; 0 without gradient if there are none."""
     return torch.where(mask, values, 0).sum() / mask.sum().clamp(min=1)
 
 
@@ -45,11 +43,8 @@ def diagonal_cross_entropy(logits: Tensor, rows: Tensor, columns: Tensor) -> Ten
     return mean(logsumexp(logits, columns.expand_as(logits), 1) - logits.diagonal(), rows)
 
 
-# ----------------------------------------------------------------------------
-# The weighted sum of several losses: L = sum_t weight_t L_t.
-#
-# A term of weight 0 is not computed at all. Terms that remember something (CMR's thresholds) have
-# `state_dict`, `load_state_dict`, `step` and `watched`; their state is saved under the term's name.
+# The weighted sum of several losses: L = sum_t weight_t L_t. A term of weight 0 is not computed. Terms with a state
+# (CMR's thresholds) are `StatefulTerm`s; their state is saved under the term's name.
 
 Term = Callable[[Features], Tensor]
 
@@ -64,7 +59,7 @@ class StatefulTerm(Protocol):
 
 
 class Sum:
-    """A `StatefulLoss`: named terms with their weights, added up in the order given."""
+    """A `StatefulLoss` of named terms with their weights."""
 
     def __init__(self, terms: Mapping[str, tuple[float, Term]]) -> None:
         self.terms = {name: (weight, term) for name, (weight, term) in terms.items() if weight != 0}

@@ -1,14 +1,13 @@
 """NegCLIP's loss (Yuksekgonul et al. 2023): hard negatives, and hard images with theirs.
 
-In words: to each image of the batch comes one that looks like it, with its own caption and that
-caption's negative. Every image, of either kind, must find its caption among all captions and all
-negatives; every caption, of either kind, must find its image among all images.
+In words: each image of the batch is joined by a similar image, with its caption and that caption's negative. Every
+image must find its caption among all captions and negatives, and every caption its image among all images.
 
     X = [I; H]   C = [T; T_H]   N = [N; N_H]           2B images, 2B captions, their negatives
     L = 1/2 [ CE(s X [C; N]^t, diagonal) + CE(s C X^t, diagonal) ]
 
-Without hard images this is ITC with hard negatives. Where paper and code differ: the code runs on
-one GPU only; ours takes the global batch. Missing hard images and negatives are no rows and no columns.
+Without hard images this is ITC with hard negatives. Where paper and code differ: the code runs on one GPU only; ours
+takes the global batch. Missing hard images and negatives are masked.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Every right caption above every own negative: what Augmented accuracy asks, as a loss.
+"""Every right caption above each of its negatives: Augmented accuracy as a loss.
 
 In words: Augmented accuracy counts an item only if the caption *and* its hard positive are above the hard negative, so
-both are ranked, each against each negative by itself. SVLC's negative loss ranks the caption alone, and a model trained
-by it lets the reworded caption fall with the negative: that is Brittleness.
+both are ranked, each against each negative. SVLC's negative loss ranks only the caption, and the score of the reworded
+caption falls with the negative's: that is Brittleness.
 
     d_rk  = S(I_i, R_r) - S(I_i, N_ik)              R: the caption and, where there is one, the positive; S in logits
     L     = mean over all (i, r, k) that exist of  (1 - p)^gamma (-log p),   p = sigmoid(d_rk - margin)
 
-Ours. gamma is FSC-CLIP's focal factor (Oh et al. 2024): what is far enough apart is pushed no further, and what the
-model knew survives. gamma = 0 is the logistic ranking loss.
+Ours. gamma is FSC-CLIP's focal factor (Oh et al. 2024), which stops pushing pairs that are far apart, to protect what
+the model knows. gamma = 0 is the logistic ranking loss.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""READ's alignment loss (Kwon et al. 2025): a reworded caption finds the caption it was made of.
+"""READ's alignment loss (Kwon et al. 2025): a reworded caption finds the caption it was made from.
 
-In words: text against text, each hard positive must pick its own caption among all captions of the batch. It is what
-keeps a paraphrase in place while hard negatives push at every change of words.
+In words: text to text, each hard positive must pick its own caption among all captions of the batch. This keeps a
+paraphrase in place while hard negatives push at every change of words.
 
     L = mean over i with a positive of  -log( exp s P_i.T_i / sum_j exp s P_i.T_j )       j: all captions of the batch
 
-Where paper and code differ: of the paper only the abstract was at hand; this is the code. It contrasts in one direction
+Where paper and code differ: we had only the abstract of the paper; this follows the code. It contrasts in one direction
 (from the positive), with the learned scale, gradients through both sides, and without negatives (an option that adds
-them as columns is off). Every sample of the code has a positive, if only another caption of the photo; where an item
-has none, it is no row here and its caption stays a column. The code works on one GPU alone; ours takes the global
-batch.
+them as columns is off). In the code every sample has a positive, if only another caption of the photo; here a sample
+without one is not a row, but its caption stays a column. The code works on one GPU only; ours takes the global batch.
 """
 
 from __future__ import annotations

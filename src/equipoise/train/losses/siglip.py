@@ -1,6 +1,6 @@
-"""SigLIP's sigmoid loss (Zhai et al. 2023): every image and every text, a yes or a no.
+"""SigLIP's sigmoid loss (Zhai et al. 2023): does this image go with this text, for every pair of the batch.
 
-In words: no softmax; each pair of the batch is its own question, whether they belong together.
+In words: no softmax; each pair of the batch is a separate yes or no question.
 
     L = -1/B sum_i sum_j log sigmoid( z_ij (s I_i . T_j + b) )       z_ij = 1 for i = j, else -1
 

@@ -1,23 +1,22 @@
 """SVLC's two losses (Doveh et al. 2023a, "Teaching Structured Vision & Language Concepts").
 
-**Negative loss**, in words: shown only its caption and its own hard negatives, an image must choose
-the caption. Samples without a negative do not take part.
+**Negative loss**, in words: an image must choose its caption among the caption and its own hard negatives. Samples
+without a negative do not count.
 
     L_neg = mean over i with a negative of  -log( exp S(I_i,T_i) / (exp S(I_i,T_i) + sum_k exp S(I_i,N_ik)) )
 
-**Analogy loss** (the hard-positive loss of Kamath et al. 2024), in words: the image must find its
-hard positive among all hard positives of the batch, and so must the caption. It pulls a reworded
-caption to both, and is what keeps a model from learning "any change is wrong".
+**Analogy loss** (the hard-positive loss of Kamath et al. 2024), in words: the image must find its hard positive among
+all hard positives of the batch, and so must the caption. It pulls a reworded caption to both, so that the model does
+not learn "any change is wrong".
 
     L_pos = 1/2 [ CE(s I P^t, diagonal) + CE(s T P^t, diagonal) ]     rows and columns: samples with a positive
 
 Where paper and code differ:
-- L_neg's weight is read as an integer by SVLC's code: 0.25 cannot be given. Here a weight is a number.
-- The code computes L_pos within each GPU's own batch; we use the global batch, so that the number of
-  processes changes nothing.
+- SVLC's code reads the weight of L_neg as an integer, so 0.25 is impossible. Here a weight is any number.
+- The code computes L_pos within each GPU's batch. We use the global batch, so the number of processes changes nothing.
 - Left out, because no published model uses them: the symmetric form of L_pos and two KL terms.
-- Kamath et al. describe L_pos as "on each image with its original and positive captions"; they
-  follow SVLC's procedure, so it is the loss above.
+- Kamath et al. describe L_pos as "on each image with its original and positive captions"; they follow SVLC's procedure,
+  so it is the loss above.
 """
 
 from __future__ import annotations

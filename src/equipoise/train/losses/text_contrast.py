@@ -1,14 +1,14 @@
-"""Text against text: a caption is closer to its reworded self than to its hard negative, or to anybody's caption.
+"""Text to text: a caption is closer to its rewording than to its hard negatives and to other captions.
 
-In words: a change of words that keeps the meaning should hardly move a text, one that breaks it should. The text tower
-learns this without looking at a photo, from the caption's own negatives next to the other texts of the batch.
+In words: a change of words that keeps the meaning should move a text little, one that breaks it should move it far. The
+text tower learns this without a photo, from the caption's own negatives and the other texts of the batch.
 
     L = 1/2 [ -log e^{t T.P} / (sum_j e^{t T.P_j} + sum_k e^{t T.N_k})  +  the same from P, with T in P's place ]
         mean over the samples that have a positive; t = 10, fixed
 
-Ours in this form. READ-CLIP (2025) aligns paraphrases without own negatives; DeGLA (2025) contrasts a caption with its
-own negatives, but has the teacher's embedding of the same caption as positive. CE-CLIP's IMC pushes negatives away and
-has nothing to pull a reworded caption back.
+Ours in this form. READ-CLIP (2025) aligns paraphrases without own negatives. DeGLA (2025) contrasts a caption with its
+own negatives, but its positive is the teacher's embedding of the same caption. CE-CLIP's IMC pushes negatives away, but
+does not pull a rewording back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor
 from equipoise.train.features import Features, valid
 from equipoise.train.losses.masked import logsumexp, mean, need
 
-SCALE = 10.0  # DeGLA's; 30 was tried on Flickr8k's validation photos and changed nothing clearly
+SCALE = 10.0  # DeGLA's; 30 made no clear difference on Flickr8k's validation photos
 
 
 def text_contrast(features: Features) -> Tensor:

@@ -1,12 +1,12 @@
-"""CLIP's contrast with two right captions per image: the caption, and its hard positive as a caption of its own.
+"""CLIP's contrast with two right captions per image: the caption and its hard positive.
 
-In words: a reworded caption is not a hard case to be looked at aside, it is a caption. Each image must find it among
-the captions of the others, and it must find its image.
+In words: a reworded caption is a caption. Each image must find it among the captions of the others, and it must find
+its image.
 
     L = 1/2 [ clip(I, T) + clip(I, T') ]     T'_i = P_i where sample i has a positive, else T_i
 
-Ours. SVLC's analogy loss (losses/svlc.py) contrasts positives with positives alone; here a positive stands among the
-captions that have none, so that "was edited" tells nothing.
+Ours. SVLC's analogy loss (losses/svlc.py) contrasts positives only with positives; here they stand among captions that
+were not edited, so "was edited" gives nothing away.
 """
 
 from __future__ import annotations

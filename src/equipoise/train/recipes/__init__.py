@@ -1,10 +1,9 @@
-"""The recipes, one file per paper: each a function that returns what is special to it, named after paper and year.
+"""The recipes, one file per paper: each is a function that returns a `Recipe`, named after paper and year.
 
-A recipe says which losses, which texts it needs of the items, and how to optimise. It holds no model and no data, so
-that `equipoise train RECIPE --items F --model M --out DIR` is the whole of a run, and the same recipe serves a laptop
-(`quick=True`, sized for the built-in world) and eight GPUs.
+A recipe names its losses, the texts that it needs and its optimisation. It has no model and no data, so the same recipe
+runs on a laptop (`quick=True`, sized for the built-in world) and on eight GPUs.
 
-A new recipe is one function in a file of this folder and its row in RECIPES. A recipe of your own needs neither:
+A new recipe is one function in a file of this folder and one row in RECIPES. For a recipe outside the package,
 `equipoise train py:module:function` takes any function that returns a `Recipe`.
 """
 
@@ -22,7 +21,7 @@ from equipoise.train.recipes.options import SETTINGS, hints_of, own_options, rea
 
 __all__ = ["RECIPES", "SETTINGS", "Lora", "Needs", "Recipe", "Slot", "get_recipe", "named", "options_of"]
 
-RECIPES = {  # name: the file of this folder that holds it, loaded when it is asked for
+RECIPES = {  # name -> file of this folder, imported when needed
     "control": "kamath",
     "hn_only": "kamath",
     "hp_only": "kamath",
@@ -44,12 +43,12 @@ RECIPES = {  # name: the file of this folder that holds it, loaded when it is as
 
 
 def options_of(name: str) -> dict[str, Any]:
-    """The options a recipe takes and their types: its own, then the settings all recipes share."""
+    """The options of a recipe and their types: its own, then those of all recipes."""
     return hints_of(named(name))
 
 
 def get_recipe(name: str, *, quick: bool = False, **options: Any) -> Recipe:
-    """The recipe of that name, or of `py:module:function`. Values may be strings, as a command line has them:
+    """The recipe of that name, or of `py:module:function`. Values may be strings, as on the command line:
     hn_weight="0.25", types="relation,object", wise_ft="none". All wrong options are reported together."""
     function = named(name)
     own = own_options(function)
@@ -57,7 +56,7 @@ def get_recipe(name: str, *, quick: bool = False, **options: Any) -> Recipe:
     given = {option: value for option, value in values.items() if option in own}
     recipe = _made(name, function, given)
     _refuse_idle(name, function, recipe, given)
-    recipe.loss()  # a recipe with every loss switched off fails here, not after the images are read
+    recipe.loss()  # fails here if every loss is off, not after the images are read
     in_full = {option: given.get(option, one.default) for option, one in own.items()}
     recipe = replace(
         recipe,
@@ -70,7 +69,6 @@ def get_recipe(name: str, *, quick: bool = False, **options: Any) -> Recipe:
 
 
 def named(name: str) -> Callable[..., Recipe]:
-    """The function that makes a recipe."""
     if plugins.is_named(name):
         what = "a training recipe: a function that returns equipoise.train.recipe.Recipe"
         found = plugins.load_named(name, what, lambda value: callable(value) or isinstance(value, Recipe))
@@ -95,9 +93,7 @@ def _made(name: str, function: Callable[..., Recipe], options: dict[str, Any]) -
 
 
 def _refuse_idle(name: str, function: Callable[..., Recipe], recipe: Recipe, given: dict[str, Any]) -> None:
-    """An option without which the recipe would be the same was given for nothing: its user believes otherwise.
-
-    Of recipes of one's own nobody knows whether two losses are equal, so they are not asked."""
+    """Refuse an option that changes nothing. Not for a user's own recipe, whose losses cannot be compared."""
     if plugins.is_named(name):
         return
     problems = Problems(f"recipe {name}")
@@ -109,8 +105,8 @@ def _refuse_idle(name: str, function: Callable[..., Recipe], recipe: Recipe, giv
         except UserError:
             continue
         if _live(without) == _live(recipe):
-            problems.add(option, f"{written(value)} changes nothing here: what it would change is switched off")
-    problems.raise_if_any("Leave it out, or switch on what it belongs to.")
+            problems.add(option, f"{written(value)} changes nothing: the loss it belongs to is switched off")
+    problems.raise_if_any("Leave it out, or switch that loss on.")
 
 
 def _live(recipe: Recipe) -> Recipe:
@@ -118,9 +114,7 @@ def _live(recipe: Recipe) -> Recipe:
 
 
 def _quick(recipe: Recipe) -> Recipe:
-    """The same recipe for the built-in world: a model of 1.4 million parameters, a minute or two on two cores.
-
-    Batch, steps and rate were chosen on the world's validation scenes (src/equipoise/world/README.md).
-    """
+    """The recipe for the built-in world's model (1.4 million parameters): a minute or two on two cores. Settings chosen
+    on the world's validation scenes (src/equipoise/world/README.md)."""
     lr = 6e-3 if recipe.lora else 6e-4
     return replace(recipe, batch_size=128, epochs=100, max_steps=200, lr=lr, warmup_steps=20, warmup_share=0.1)

@@ -1,4 +1,4 @@
-"""A recipe for people: what it is, whose it is, what it needs of the items, and every option with type and default."""
+"""Describes a recipe: citation, what it needs, and every option with type and default."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from equipoise.train.recipes.options import own_options, setting_of, type_in_wor
 
 
 def about(name: str) -> dict[str, Any]:
-    """The recipe's facts as JSON. Shared settings have this recipe's defaults."""
+    """As JSON; shared settings have this recipe's defaults."""
     recipe, own = get_recipe(name), own_options(named(name))
     return {
         "name": name,
@@ -30,12 +30,12 @@ def about(name: str) -> dict[str, Any]:
 
 
 def summary(name: str) -> str:
-    """The first line of a recipe's explanation."""
+    """The first line of the docstring."""
     return ((named(name).__doc__ or "").strip().splitlines() or [""])[0]
 
 
 def needs_in_words(needs: Needs) -> list[str]:
-    """What each item should have, besides image and caption."""
+    """What a recipe needs besides image and caption."""
     found = []
     if needs.positive:
         found.append(f"a hard positive ({_kind(needs.positive)})")
@@ -44,9 +44,9 @@ def needs_in_words(needs: Needs) -> list[str]:
     if needs.hard_images:
         found.append('hard images (ids in tags["hard_images"])')
     if needs.dense:
-        found.append(f"several captions per image ({needs.dense} are drawn)")
+        found.append(f"several captions per image (it draws {needs.dense})")
     if needs.matching:
-        found.append("a BLIP or X-VLM (itm:, with its matching head)")
+        found.append("a BLIP or X-VLM model (itm:, for its matching head)")
     if needs.tokens:
         found.append("a CLIP model (token features)")
     return found

@@ -1,4 +1,4 @@
-"""CE-CLIP (Zhang et al. 2024): four types of negatives, contrasted within the text and ranked across."""
+"""CE-CLIP (Zhang et al. 2024): four types of negatives, contrasted with the caption and ranked below it."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def ce_clip_zhang_2024(
 
     equipoise train ce_clip_zhang_2024 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
 
-    L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr. A weight of 0 switches a loss off; `itc` "plain" takes the
-    negatives out of the contrastive term, "off" all of it; `types=relation,object` keeps only those
-    negatives. `cmr_mean` "code" lets CMR shrink with every negative that a caption lacks, as the public
-    code does. `imc_form` and the defects of the public code: see losses/imc.py and losses/cmr.py.
-    The code's latest script has weights 0.3 (IMC) and 0.2 (CMR), 10 epochs and a batch of 1,512.
+    L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr. A weight of 0 switches a loss off; `itc=plain` removes the negatives from the
+    contrastive term, `itc=off` removes the term; `types=relation,object` keeps only those negatives. With
+    `cmr_mean=code`, CMR shrinks with every negative that a caption lacks, as in the public code. For `imc_form` and the
+    defects of the public code see losses/imc.py and losses/cmr.py. The code's latest script has weights 0.3 (IMC) and
+    0.2 (CMR), 10 epochs and a batch of 1,512.
     """
     if not types or len(set(types)) != len(types):
         raise UserError(f"ce_clip_zhang_2024: types: expected some of {', '.join(SLOTS)}, each once; found {types}")
     if fixed_threshold is not None and upper_threshold != UPPER:
-        raise UserError("ce_clip_zhang_2024: upper_threshold bounds thresholds that adapt; fixed_threshold fixes them")
+        raise UserError("ce_clip_zhang_2024: upper_threshold bounds adaptive thresholds; fixed_threshold has none")
     used = itc == "hn" or imc_weight or cmr_weight
     return Recipe(
         citation="Zhang et al. 2024, Contrasting Intra-Modal and Ranking Cross-Modal Hard Negatives, CVPR",

@@ -16,10 +16,10 @@ def ce_xvlm_zhang_2024(*, imc_weight: Weight = 0.2, cmr_weight: Weight = 0.4) ->
 
     equipoise train ce_xvlm_zhang_2024 --items ITEMS.jsonl --model itm:Salesforce/blip-itm-base-coco --out DIR
 
-    L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr + L_itm. The paper finetunes X-VLM-16M for 5 epochs in batches of 64 and
-    leaves the rest at its defaults: X-VLM's COCO retrieval has rate 3e-5, weight decay 0.01 and a warm-up of a tenth
-    of the steps. X-VLM's rate then falls linearly, ours along a cosine. A model without a temperature (transformers
-    does not keep BLIP's) starts at 0.07. `control_itm` is the same without generated negatives.
+    L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr + L_itm. The paper finetunes X-VLM-16M for 5 epochs in batches of 64 with
+    X-VLM's defaults for COCO retrieval: learning rate 3e-5, weight decay 0.01 and a warm-up of a tenth of the steps.
+    X-VLM's learning rate then falls linearly, ours along a cosine. A model without a temperature (transformers does not
+    keep BLIP's) starts at 0.07. `control_itm` is the same without generated negatives.
     """
     ce_clip = ce_clip_zhang_2024(imc_weight=imc_weight, cmr_weight=cmr_weight)
     return replace(
@@ -31,7 +31,7 @@ def ce_xvlm_zhang_2024(*, imc_weight: Weight = 0.2, cmr_weight: Weight = 0.4) ->
 
 
 def control_itm() -> Recipe:
-    """Captions alone for a model with a matching head: X-VLM's own finetuning, the control of CE-XVLM.
+    """Only captions, for a model with a matching head: X-VLM's own finetuning, the control of CE-XVLM.
 
     equipoise train control_itm --items ITEMS.jsonl --model itm:Salesforce/blip-itm-base-coco --out DIR
 

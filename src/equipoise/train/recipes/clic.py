@@ -1,4 +1,4 @@
-"""CLIC (Peleg et al. 2025): the text tower alone, several right captions, and one wrong one."""
+"""CLIC (Peleg et al. 2025): only the text tower, several right captions, and a wrong one."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def clic_peleg_2025(
 
     equipoise train clic_peleg_2025 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
 
-    L = L_clip + 0.5 L_cont + 0.5 L_sneg + L_uni: CLIP's loss, the same with caption and positive, each of the two
-    against the own negative, and their distance. Only text tower, text projection and scale are trained
-    (`freeze=none` for both towers).
+    L = L_clip + 0.5 L_cont + 0.5 L_sneg + L_uni: CLIP's loss, the same with caption and positive, each of these two
+    against its own negative, and their distance. Only the text tower, the text projection and the scale are trained
+    (`freeze=none`: both towers).
 
-    Left out: CLIC's images, two photos put together whose sentences are joined in either order (four right texts) and
-    exchange a word (the wrong one). Here the photo is one, the right texts are the caption and a hard positive, the
-    wrong one any hard negative of the item. CLIC takes a plain CLIP step on a single photo every second step; as there
-    is only one kind of photo here, that loss is added to every step, with the weight it has on average.
+    Left out: CLIC's images. It joins two photos, with their sentences in either order (four right texts) or with a word
+    exchanged (the wrong one). Here there is one photo; the right texts are the caption and a hard positive, the wrong
+    one is any hard negative of the item. Every second step of CLIC is a plain CLIP step on single photos; here that
+    loss is added to every step, with its average weight.
 
-    Also other: the code's rate climbs from 1e-7 for a fifth of its 1,250 steps, and falls to
-    1e-8, not 0. The scale is not held below 100; the code's clamp acts on a copy.
+    Also different: the code's learning rate rises from 1e-7 over a fifth of its 1,250 steps and falls to 1e-8, not 0.
+    The scale may exceed 100: the code clamps only a copy.
     """
     hard = negative_weight or contrast_weight or uni_weight
     return Recipe(

@@ -30,13 +30,14 @@ def equipoise_2026(
     equipoise train equipoise_2026 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
 
     L = L_two + 0.5 L_rank + 1.0 L_text + 0.2 L_agree + 1.0 L_keep (losses/two_captions, rank_each, text_contrast,
-    agreement, keep): the positive is a second caption in the contrast, caption and positive are each ranked by a margin
-    of 3 logits above a replace and a swap negative (`by_operation`), the text tower keeps both together and the
-    negatives apart, both score alike, and photos and captions go on preferring each other as in the base. Chosen on
-    Flickr8k's validation photos; docs/appendix/flickr8k.md has the numbers. `gamma` is FSC-CLIP's focal factor, which
-    did not help. It gains most on substitutions that occur in training, less on unseen ones; on
-    the drawn world, with the usual negatives, it is worse on unseen synonyms than captions alone.
-    `by_type` takes CE-CLIP's four negatives a step instead: one by swap and one of each type of replaced word.
+    agreement, keep). The positive is a second caption in the contrast. Caption and positive are each ranked 3 logits
+    above a replace and a swap negative (`by_operation`). The text tower keeps the two together and the negatives apart.
+    The two get the same score. Photos and captions keep the preferences of the base.
+
+    Chosen on Flickr8k's validation photos; docs/appendix/flickr8k.md has the numbers. `gamma` is FSC-CLIP's focal
+    factor, which did not help. The recipe gains most on substitutions that occur in training and less on unseen ones;
+    on the drawn world, with the usual negatives, it is worse on unseen synonyms than captions alone. `by_type` takes
+    CE-CLIP's four negatives per step instead: one by swap and one of each type of replaced word.
     """
     own = (REPLACE, SWAP) if by_operation else (ANY,)
     return Recipe(

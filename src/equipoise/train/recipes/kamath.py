@@ -1,4 +1,4 @@
-"""Hard positives next to hard negatives (Kamath et al. 2024), and the controls their effect is measured against."""
+"""Hard positives and hard negatives (Kamath et al. 2024), and the controls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from equipoise.train.recipes.shared import ANY, REPLACE, SWAP, Weight
 
 
 def control() -> Recipe:
-    """Finetuning on the captions alone, with CLIP's loss: what the data does without hard texts.
+    """Finetuning on captions alone with CLIP's loss: the effect of the data without hard texts.
 
     equipoise train control --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
     """
@@ -18,7 +18,7 @@ def control() -> Recipe:
 
 
 def hn_only() -> Recipe:
-    """Hard negatives alone ("Our HN" of Kamath et al.): the recipe that makes a model oversensitive.
+    """Hard negatives alone ("Our HN" of Kamath et al.), which make a model oversensitive.
 
     equipoise train hn_only --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
     """
@@ -26,7 +26,7 @@ def hn_only() -> Recipe:
 
 
 def hp_only() -> Recipe:
-    """Hard positives alone ("0 HN" of Kamath et al.): learns that a change of words never matters.
+    """Hard positives alone ("0 HN" of Kamath et al.), which teach that a change of words never matters.
 
     equipoise train hp_only --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
     """
@@ -40,14 +40,14 @@ def hard_positives_kamath_2024(
 
     equipoise train hard_positives_kamath_2024 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
 
-    `hn_weight` 0, 0.25, 0.5, 0.75, 1 are the rows of the paper's Table 3. Its text (5.3) makes them
-    the weight of the hard-negative loss at a fixed weight of the hard-positive loss, not a share of
-    the data. `swap_only` and `replace_only` (Table 1d) use only positives and negatives of that operation.
+    `hn_weight` 0, 0.25, 0.5, 0.75, 1 are the rows of the paper's Table 3. By its text (5.3) they are the weight of the
+    hard-negative loss at a fixed weight of the hard-positive loss, not a share of the data. `swap_only` and
+    `replace_only` (Table 1d) use only positives and negatives of that operation.
 
-    The contrastive term has no negatives: appendix D.1 says "as in CLIP", and SVLC's code, which the
-    authors follow, drops them on the four GPUs they used. Every weight is trained: the authors' loader
-    builds these models without SVLC's LoRA. Batch and warm-up are not published: SVLC's 128 for
-    each of 4 GPUs, and a warm-up of 500, as SVLC's 10,000 steps outlast the run (5,779 steps).
+    The contrastive term has no negatives: appendix D.1 says "as in CLIP", and SVLC's code, which the authors follow,
+    drops them on the four GPUs they used. All weights are trained: the authors' loader builds these models without
+    SVLC's LoRA. Batch size and warm-up are not published. We take SVLC's 128 for each of 4 GPUs, and a warm-up of 500,
+    since SVLC's 10,000 steps are longer than the run (5,779 steps).
     """
     if swap_only and replace_only:
         raise UserError("hard_positives_kamath_2024: swap_only and replace_only exclude each other; give one of them")

@@ -13,9 +13,8 @@ def negclip_yuksekgonul_2023(*, hard_images: bool = True) -> Recipe:
 
     equipoise train negclip_yuksekgonul_2023 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
 
-    The items name their hard images in tags["hard_images"]; `perturb --hard-images` finds them. A batch of 256
-    encodes 512 images and 1,024 texts. `hard_images=false` leaves the negatives alone. Weight decay:
-    open_clip's default, 0.2.
+    The items name their hard images in tags["hard_images"]; `perturb --hard-images` finds them. A batch of 256 encodes
+    512 images and 1,024 texts. `hard_images=false` uses only the negatives. Weight decay 0.2 is open_clip's default.
     """
     return Recipe(
         citation="Yuksekgonul et al. 2023, When and why vision-language models behave like bags-of-words, ICLR",

@@ -1,4 +1,4 @@
-"""The options of a recipe: the settings that all share, values read from a command line, types in words."""
+"""The options of a recipe: shared settings, values from the command line, and types in words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _ordered(shares: tuple[float, float]) -> tuple[float, float]:
 
 _Area = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
-# What a user may set in any recipe. `lora` is a rank, 0 for full finetuning.
+# Settings of every recipe. `lora` is a rank; 0 means full finetuning.
 SETTINGS: dict[str, Any] = {
     "batch_size": Count,
     "epochs": Count,
@@ -42,25 +42,24 @@ SETTINGS: dict[str, Any] = {
 
 
 def own_options(recipe: Callable[..., Recipe]) -> dict[str, inspect.Parameter]:
-    """The options of a recipe's own function."""
+    """The options of the recipe's function."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return {name: one for name, one in inspect.signature(recipe).parameters.items() if one.kind not in kinds}
 
 
 def hints_of(recipe: Callable[..., Recipe]) -> dict[str, Any]:
-    """The types of a recipe's options: its own, then the settings it shares with all."""
+    """The types of a recipe's options: its own, then the shared settings."""
     hints = get_type_hints(recipe, include_extras=True)
     own = {name: hints.get(name, _guessed(one.default)) for name, one in own_options(recipe).items()}
     return own | {setting: hint for setting, hint in SETTINGS.items() if setting not in own}
 
 
 def _guessed(default: Any) -> Any:
-    """The type of an option without annotation."""
     return Any if default in (None, inspect.Parameter.empty) else type(default)
 
 
 def read_options(name: str, recipe: Callable[..., Recipe], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as their types want them. Everything that is wrong is reported at once."""
+    """The options converted to their types; all problems are reported together."""
     allowed = hints_of(recipe)
     problems = Problems(f"recipe {name}")
     values = {}
@@ -81,7 +80,7 @@ def read_options(name: str, recipe: Callable[..., Recipe], options: Mapping[str,
 
 
 def _untyped(value: Any, hint: Any) -> Any:
-    """A string of the command line as what it stands for, where pydantic would not know: lists and none."""
+    """Lists and none from a command-line string, which pydantic does not convert."""
     if not isinstance(value, str):
         return value
     kinds = _alternatives(hint)
@@ -103,17 +102,14 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
 
 
 def setting_of(recipe: Recipe, setting: str) -> Any:
-    """What `with_settings` would change, as a user writes it."""
+    """A shared setting of a recipe, as a user writes it."""
     if setting == "lora":
         return recipe.lora.rank if recipe.lora else 0
     return recipe.needs.distinct_images if setting == "distinct_images" else getattr(recipe, setting)
 
 
-# ---------------------------------------------------------------------------- for people
-
-
 def written(value: Any) -> str:
-    """A value as a command line has it."""
+    """A value as on the command line."""
     if isinstance(value, list | tuple):
         return ",".join(map(written, value))
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
@@ -151,5 +147,4 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def _plain(hint: Any) -> Any:
-    """The type without its bounds."""
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint

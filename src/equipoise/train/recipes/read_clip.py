@@ -14,13 +14,13 @@ def read_clip_kwon_2025(*, alignment_weight: Weight = 0.5) -> Recipe:
     equipoise train read_clip_kwon_2025 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
 
     L = L_itc(hn) + 0.5 L_align. Left out: 0.1 L_rec, in which a frozen T5 writes another caption of the photo from the
-    text embedding, half of the paper's name; no number of READ-CLIP is to be expected of this recipe.
+    text embedding, half of the paper's method. So do not expect READ-CLIP's numbers from this recipe.
 
-    The positive is any of the item's hard positives; the code draws another human caption of the photo or a language
-    model's paraphrase (and silently only the former, where its file of paraphrases is not found). The negatives are up
-    to three different swaps of the item; the code makes three anew each time (nouns, adjectives, adverbs, noun chunks,
-    verb phrases), and where a caption has nothing to swap, three empty texts stay as columns for every image. Here they
-    are absent. The scale is not held below 100, as in the code.
+    The positive is any hard positive of the item; the code draws another human caption of the photo or a language
+    model's paraphrase (silently only the former if its file of paraphrases is missing). The negatives are up to three
+    different swaps of the item; the code makes three new ones each time (nouns, adjectives, adverbs, noun chunks, verb
+    phrases), and if a caption has nothing to swap, three empty texts stay as columns for every image. Here they are
+    masked. The scale may exceed 100, as in the code.
     """
     return Recipe(
         citation=(

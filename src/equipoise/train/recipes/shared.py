@@ -1,4 +1,4 @@
-"""What several papers' recipes share: the types of their options, and the kinds of hard texts they take."""
+"""Types of options and kinds of hard texts that several recipes use."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ SWAP = Slot("swap", (("swap", None),))
 REPLACE = Slot("replace", (("replace", None),))
 SHUFFLE = Slot("shuffle", (("shuffle", None),))
 
-UNHELD = 10_000.0  # largest scale for papers without one: no model comes near it
+UNHELD = 10_000.0  # max_scale for papers without a bound

@@ -1,4 +1,4 @@
-"""SigLIP's own loss (Zhai et al. 2023): the control for models that were not trained with CLIP's."""
+"""SigLIP's own loss (Zhai et al. 2023): the control for SigLIP models."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from equipoise.train.recipes.shared import UNHELD
 
 
 def control_siglip() -> Recipe:
-    """Finetuning a SigLIP model on the captions alone, with its own sigmoid loss.
+    """Finetuning a SigLIP model on captions alone, with its own sigmoid loss.
 
     equipoise train control_siglip --items ITEMS.jsonl --model hf:google/siglip-base-patch16-224 --out DIR
 
-    SigLIP's scale is about 117 and was never held below 100; holding it would change the model at the first step.
+    SigLIP's scale is about 117; a bound of 100 would change the model at the first step.
     """
     return Recipe(
         citation="Zhai et al. 2023, Sigmoid Loss for Language Image Pre-Training, ICCV",

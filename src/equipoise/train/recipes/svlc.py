@@ -1,4 +1,4 @@
-"""SVLC (Doveh et al. 2023): structured vision-language concepts, taught to adapters."""
+"""SVLC (Doveh et al. 2023): structured vision-language concepts, trained with LoRA."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def svlc_doveh_2023(
 
     equipoise train svlc_doveh_2023 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
 
-    The published models: negatives from rules or a language model (`positive_weight=0`), positives
-    alone (`negative_weight=0`), both. `negatives_in_contrastive=false` is what the code does on two
-    or more GPUs, unasked. One negative per sample, from SVLC's rules or anybody's.
+    The published models: negatives from rules or a language model (`positive_weight=0`), positives alone
+    (`negative_weight=0`), both. `negatives_in_contrastive=false` is what the code does, unintentionally, on two or more
+    GPUs. One negative per sample, written by any recipe.
     """
     contrastive = itc_hn if negatives_in_contrastive and negative_weight else clip_loss
     return Recipe(
