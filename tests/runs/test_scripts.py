@@ -20,6 +20,7 @@ READING = {
     "runs/blind.py": ("--data GONE", "--data GONE --only sugarcrepe"),
     "runs/coco/base.py": ("GONE --wheel GONE --minilm GONE --out OUT",),
     "runs/coco/data.py": ("photos --git GONE --shared GONE --out OUT",),
+    "runs/coco/matching.py": ("GONE --out GONE",),
     "runs/coco/run.py": ("GONE --out GONE",),
     "runs/docs_pictures.py": ("GONE/report.html",),
     "runs/flickr8k/base.py": ("GONE --photos GONE --wheel GONE --minilm GONE --out OUT",),
