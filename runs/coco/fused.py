@@ -19,6 +19,7 @@ from equipoise.train.features import Features
 from equipoise.train.step.matching import MatchingTowers, pairs
 
 LAYERS = 3
+LONGEST = 26  # tokens of a training text; 99 in 100 are as short, and the others are cut
 NEW = ("states.", "places", "cross.", "itm_head.")  # weights that the base does not have
 
 
@@ -84,6 +85,7 @@ class FusedTowers(MatchingTowers):
         return self._unit(self.network.towers.visual_projection(mean)), states
 
     def texts(self, chunk: Any) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        chunk = chunk[:, :LONGEST]
         features, self._read = self.network.read(chunk, self._mask(chunk))
         return self._unit(features), None, None
 
@@ -94,6 +96,6 @@ class FusedTowers(MatchingTowers):
             there = positive != MISSING
             images, texts = torch.cat([images, batch.fields["image"][there]]), torch.cat([texts, positive[there]])
             matching = torch.cat([matching, matching.new_ones(len(texts) - len(matching))])
-        mask = self._mask(batch.texts[0])[texts]
+        mask = self._mask(batch.texts[0][:, :LONGEST])[texts]
         features.matching = matching
         features.match = self.network.match(states[images], self._read[texts], mask).to(self.dtype)
