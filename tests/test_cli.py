@@ -470,7 +470,7 @@ def test_train_reads_a_table_and_says_what_captions_without_images_need(run: Run
     assert code == 0 and "the model is of-table/model" in out, err
     (tmp_path / "bare.csv").write_text("caption,negative\na cat,a dog\n")
     found = run("train", "hn_only", "--items", "bare.csv", "--images", "photos", "--out", "of-bare", *few)
-    refused(found, "1 of 1 items have none", "names the image next to each caption")
+    refused(found, "1 of 1 items have none", "names the image of each caption")
 
 
 @pytest.mark.slow
@@ -493,7 +493,7 @@ def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, ph
     judged = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     base, *steps = [one["metrics"]["augmented"] for one in judged if "metrics" in one]
     assert max(steps) <= base and "best on items.jsonl: no step beat the base; run/model is the last step" in out
-    assert "the warm-up is cut from 20 to 1 steps" in err
+    assert "warm-up shortened from 20 to 1 steps" in err
     described = json.loads((tmp_path / "run" / "run.json").read_text())["run"]
     assert described["recipe"] == "py:my_recipes:few" and described["options"] == {"steps": 2}
     assert described["crop"] == [0.5, 1.0] and described["warmup_steps"] == 1 and len(described["source"]) == 64

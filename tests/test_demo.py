@@ -56,7 +56,7 @@ def test_the_whole_story_and_a_second_call_that_resumes(
     stamps = {path: path.stat().st_mtime_ns for path in written}
     demo.run_demo(tmp_path, replace(story, processes=1))
     assert "Equipoise: 4 of 4 evaluations read from" in caplog.text
-    assert ": finetuning by" not in capsys.readouterr().err
+    assert ": finetuning with" not in capsys.readouterr().err
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
     assert (tmp_path / "report.html").read_text() == text
 

@@ -136,7 +136,7 @@ def test_the_reports_point(make: Make, tmp_path: Path) -> None:
 
 def test_nobody(make: Make) -> None:
     study = read_study(make(n=2))
-    with pytest.raises(UserError, match="no question is answered"):
+    with pytest.raises(UserError, match="these files have no answers"):
         score(study, {"anna": {}})
 
 

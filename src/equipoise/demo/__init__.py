@@ -1,7 +1,6 @@
-"""The whole story: measure a base model, finetune it four ways, measure again, and show what changed.
+"""The demo: measure a base model, finetune it four ways, measure again, and show what changed.
 
-Every step is the ordinary library: the same trainer, evaluation and files as for any model. Each is on disk before the
-next begins, so a second call continues where the first stopped.
+It uses the same trainer, evaluation and files as any model. Each step is saved, so a second call resumes.
 """
 
 from __future__ import annotations
@@ -29,18 +28,17 @@ from equipoise.report.page import Page, Table, write_page
 
 log = logging.getLogger(__name__)
 SAVED = 20  # steps between checkpoints
-TAGS = ("type", "synonym", "negative")  # of items, shown apart
-Told = tuple[Models, Page]
+TAGS = ("type", "synonym", "negative")  # breakdowns on the page
 Job = tuple[Row, int]  # a model and its seed
 
 
-def run_demo(out: Path, story: Story, seeds: Sequence[int] = (0,), lasts: str = "") -> Told:
-    """Do everything that is not done yet below `out`, and write the page to OUT/report.html."""
+def run_demo(out: Path, story: Story, seeds: Sequence[int] = (0,), lasts: str = "") -> tuple[Models, Page]:
+    """Do all missing steps in `out` and write the page to OUT/report.html."""
     with run_folder.locked(out):
         run_folder.take(out, "demo", dict(story.identity), writes=("report.html", "training", "runs", "cache"))
         _say(
-            f"A model is measured on {story.title}, finetuned {len(ROWS) - 1} ways and measured again; then "
-            f"{out / 'report.html'} is written.{lasts} What is there already is not done again."
+            f"The demo measures a model on {story.title}, finetunes it {len(ROWS) - 1} ways, measures again and writes "
+            f"{out / 'report.html'}.{lasts} Finished steps are not repeated."
         )
         models = measure(out, story, ROWS, seeds)
         page = build_page(story, models)
@@ -49,7 +47,7 @@ def run_demo(out: Path, story: Story, seeds: Sequence[int] = (0,), lasts: str = 
 
 
 def measure(out: Path, story: Story, rows: Sequence[Row], seeds: Sequence[int]) -> Models:
-    """The runs of every row; a small model is trained and measured on one core, several models at a time."""
+    """The runs of every row, several models at a time."""
     jobs = [(row, seed) for row in rows for seed in (seeds if row.recipe else (0,))]
     found: dict[Job, Measured] = {}
     for (row, seed), one in _each(out, story, jobs):
@@ -60,7 +58,7 @@ def measure(out: Path, story: Story, rows: Sequence[Row], seeds: Sequence[int]) 
 
 
 def _each(out: Path, story: Story, jobs: Sequence[Job]) -> Iterator[tuple[Job, Measured]]:
-    """The base comes first and its photos stay in the cache: the other models only read texts."""
+    """The base comes first and caches the photos; the other models only read texts."""
     from equipoise.train.run.log import read_log
 
     first = [job for job in jobs if job[0].recipe is None]
@@ -71,7 +69,7 @@ def _each(out: Path, story: Story, jobs: Sequence[Job]) -> Iterator[tuple[Job, M
     with processes(story.processes) as submit:
         begun = {submit(_alone, out, story, *job): job for job in first}
         _see_training_photos(out, story)
-        # The rows with most texts are the last. They begin first, so that the processes end at about the same time.
+        # The last rows have the most texts. They start first, so that the processes end at about the same time.
         begun |= {submit(_alone, out, story, *job): job for job in rest}
         waiting, shown = set(begun), 0
         with progress(story.steps() * len(rest), "finetuning", "steps") as advance:
@@ -84,7 +82,7 @@ def _each(out: Path, story: Story, jobs: Sequence[Job]) -> Iterator[tuple[Job, M
 
 
 def _see_training_photos(out: Path, story: Story) -> None:
-    """The processes that finetune find them in the cache; each would otherwise ask the tower for itself."""
+    """Cache the frozen tower's outputs, so that each finetuning process does not compute them again."""
     from equipoise.train.data.pooled import pool
 
     if story.recipe("control").freeze is not None:
@@ -94,7 +92,7 @@ def _see_training_photos(out: Path, story: Story) -> None:
 
 
 def _cache(out: Path) -> contextlib.closing[EmbeddingCache]:
-    """Of images and texts: models with one image tower share their images, tests share their captions."""
+    """Of images and texts: models share the image tower, and tests share captions."""
     return contextlib.closing(EmbeddingCache(out / "cache"))
 
 
@@ -103,7 +101,7 @@ def _folder(row: Row, seed: int) -> str:
 
 
 def _alone(out: Path, story: Story, row: Row, seed: int) -> Measured:
-    """In a process of its own: with its share of the cores, and without bars, which would draw over the others'."""
+    """In its own process: with its share of the cores and without progress bars."""
     import torch
 
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // story.processes))
@@ -153,7 +151,7 @@ def _finetuned(out: Path, story: Story, row: Row, seed: int, cache: EmbeddingCac
 
     assert row.recipe is not None
     if not (out / "model").is_dir():
-        _say(f"{row.label}: finetuning by the recipe {row.recipe}")
+        _say(f"{row.label}: finetuning with the recipe {row.recipe}")
     return train(
         story.recipe(row.recipe, seed), story.training[row.data], story.base, out, images=story.images,
         hardware=Hardware(device=story.device), saving=Saving(every=SAVED, keep=1, cache=cache), show=not is_quiet(),
@@ -190,18 +188,18 @@ def build_page(story: Story, models: Models) -> Page:
         tables=[
             Table(
                 "Words that finetuning showed, and words it never showed",
-                "Apart by whether the reworded caption's new word is in a training text (seen) or in none (unseen).",
+                "By whether the new word of the reworded caption is in a training text (seen) or in none (unseen).",
                 [(f"{one} words", [(label, numbers_of(of, test, "synonym", one)) for label, of in models.items()])
                  for one in words if one in ("seen", "unseen")],
             )
         ],
         notes=[
-            f"{seeds} finetuning run(s) of each kind. Intervals speak of other pictures"
-            f"{' and other seeds' if seeds > 1 else ', not of other seeds; `equipoise demo --seeds 3` repeats it'}. A "
-            "change is called clear if its interval leaves zero out and its p-value, corrected for all "
+            f"{seeds} finetuning run(s) of each kind. Intervals are over pictures"
+            f"{' and seeds' if seeds > 1 else ', not over seeds (`equipoise demo --seeds 3` has more)'}. A change is "
+            "significant if its interval leaves zero out and its p-value, corrected for all "
             f"{len(story.columns) * (len(ROWS) - 2)} changes against captions alone, is below 0.05.",
             "Only the text tower is finetuned, with the same number of steps for every model.",
-            "Orderings and items are the first seed's; the other numbers are means over seeds.",
+            "Orderings and single items are those of the first seed; all other numbers are means over seeds.",
             *story.notes,
         ],
         provenance={
@@ -218,11 +216,11 @@ def build_page(story: Story, models: Models) -> Page:
 
 
 def _chapter(story: Story, models: Models, test: str) -> Chapter:
-    """One test with every model; what it shows of single items is the first seed's."""
+    """One test with every model; single items are those of the first seed."""
     title, about = story.chapters[test]
     first = models[BASE.label][0].tests[test]
     values = {tag: sorted({row.tags[tag] for row in first.rows if tag in row.tags}) for tag in TAGS}
-    # Every model in turn on the same items: they are resampled alike, and the draws are made once.
+    # All models in turn on the same items, so that the cached resamples are used.
     by: dict[str, dict[str, dict[str, Any]]] = {
         tag: {value: {label: numbers_of(of, test, tag, value) for label, of in models.items()} for value in found}
         for tag, found in values.items()
@@ -243,7 +241,7 @@ def _chapter(story: Story, models: Models, test: str) -> Chapter:
 
 
 def table(story: Story, models: Models) -> list[dict[str, Any]]:
-    """Every model's row: its columns in percent, each with its interval."""
+    """A row for each model: its columns in percent, with intervals."""
     rows = []
     for label, seeds in models.items():
         cells: dict[str, Any] = {"model": label}
@@ -255,7 +253,7 @@ def table(story: Story, models: Models) -> list[dict[str, Any]]:
 
 
 def in_lines(story: Story, models: Models) -> str:
-    """The same for a terminal, 80 columns wide."""
+    """The table for a terminal, 80 columns wide."""
     heads = [column.title.split(", " if ", " in column.title else " ") for column in story.columns]
     lines = [" " * 19 + "".join(f"{''.join(one[place : place + 1]):>13}" for one in heads) for place in (0, 1)]
     for cells in table(story, models):

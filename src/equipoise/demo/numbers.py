@@ -1,5 +1,4 @@
-"""The numbers of the story, every model in every column and what finetuning changed, and the words that follow from
-them: a change that is not significant is not called one."""
+"""The demo's numbers: every model in every column, what finetuning changed, and sentences about significant changes."""
 
 from __future__ import annotations
 
@@ -22,11 +21,11 @@ from equipoise.report.tables import signed
 
 @dataclass(frozen=True)
 class Measured:
-    """What one finetuning run of a model gave: its runs by test, and its searches."""
+    """One finetuning run of a model: its results by test, and its retrieval."""
 
     tests: Mapping[str, Run]
     searches: Sequence[RetrievalRow]
-    parts: dict[tuple[str, str, str], Run] = field(default_factory=dict)  # asked for again and again by the page
+    parts: dict[tuple[str, str, str], Run] = field(default_factory=dict)  # cached: the page needs them several times
 
     def part(self, test: str, tag: str, value: str) -> Run:
         """The items of a test with a tag's value."""
@@ -41,12 +40,11 @@ Table = Mapping[str, Mapping[str, Change]]  # label -> column's title -> change
 
 
 def runs_of(seeds: Sequence[Measured], test: str, tag: str = "synonym", value: str = "") -> list[Run]:
-    """A test's runs; of the items with a tag's value where one is named."""
+    """A test's runs, or those of its items with a tag's value."""
     return [one.part(test, tag, value) if value else one.tests[test] for one in seeds]
 
 
 def numbers_of(seeds: Sequence[Measured], test: str, tag: str = "synonym", value: str = "") -> Numbers:
-    """All metrics of these runs."""
     runs = runs_of(seeds, test, tag, value)
     return average(runs, path=_groups(runs))
 
@@ -56,7 +54,6 @@ def _groups(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def value_of(seeds: Sequence[Measured], column: Column) -> tuple[float, Interval]:
-    """The number of a column and its interval over pictures."""
     if column.metric == "recall":
         value, spread = _recalls(seeds)
         return value, Interval(*stats.percentile_interval(spread))
@@ -66,7 +63,7 @@ def value_of(seeds: Sequence[Measured], column: Column) -> tuple[float, Interval
 
 
 def _recalls(seeds: Sequence[Measured]) -> tuple[float, stats.Floats]:
-    """The mean of six recalls over seeds, and its resamples: the same pictures are drawn for every model."""
+    """The mean of six recalls over seeds, and its resamples, which are the same pictures for every model."""
     values, spreads = [], []
     for one in seeds:
         rank = np.array([row.rank for row in one.searches])
@@ -79,8 +76,7 @@ def _recalls(seeds: Sequence[Measured]) -> tuple[float, stats.Floats]:
 
 
 def changes(models: Models, columns: Sequence[Column], first: str = CONTROL.label) -> Table:
-    """Every finetuned model against captions alone, or against the base, in every column. P-values are corrected for
-    the whole table."""
+    """Every finetuned model against `first` in every column, with p-values corrected for the whole table."""
     found = {
         label: {column.title: _change(models[first], seeds, column) for column in columns}
         for label, seeds in models.items()
@@ -112,8 +108,7 @@ def _change(before: Sequence[Measured], after: Sequence[Measured], column: Colum
 
 
 def headline(found: Table, columns: Sequence[Column]) -> str:
-    """A sentence each for the usual negatives and for our recipe, on the same two columns: the usual score, and
-    rewordings with words that training does not use."""
+    """A sentence each for the usual negatives and for our recipe: the usual score, and rewordings with unseen words."""
     reworded = [column.title for column in columns if column.words][-1]
     usual, ours = (
         (changes[columns[0].title], changes[reworded]) for changes in (found[USUAL.label], found[OURS.label])
@@ -133,7 +128,7 @@ def steps(models: Models, found: Table, from_base: Table, columns: Sequence[Colu
         ("The base", f"Before finetuning, in percent: {first}."),
         (
             "Finetuned on captions alone",
-            f"Against the base: {_all(from_base[CONTROL.label])}. The models below are compared with this one, so that "
+            f"Against the base: {_all(from_base[CONTROL.label])}. The models below are compared with this one, so "
             "only the edits differ.",
         ),
     ]
@@ -146,7 +141,6 @@ def steps(models: Models, found: Table, from_base: Table, columns: Sequence[Colu
 
 
 def findings(found: Table, from_base: Table) -> list[str]:
-    """Every difference, against captions alone and against the base."""
     lines = []
     for other, changes in ((CONTROL.label, found), (BASE.label, from_base)):
         for label, row in changes.items():

@@ -1,4 +1,4 @@
-"""The top of the demo's page: one picture with three captions, then one chart."""
+"""The top of the demo's page: a picture with three captions, and a chart."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from equipoise.report.tables import signed
 
 
 def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, Sequence[str]]) -> Markup | None:
-    """An item that the usual negatives broke and the other models get right: how each model orders its texts.
+    """How each model orders the texts of an item that only the model with the usual negatives gets wrong.
 
-    `texts` holds caption, positive and negative of every item by its id.
+    `texts` has caption, positive and negative of every item, by id.
     """
     rows = {label: list(seeds[0].tests[test].rows) for label, seeds in models.items()}
     codes = {label: classify_all(of) for label, of in rows.items()}
@@ -67,8 +67,8 @@ def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, 
     words = el(
         "p",
         f"Best score first. This item was chosen: it is one of {flips[USUAL.label][0]:,} of {len(items):,} that the "
-        f"usual negatives broke, against captions alone. They fixed {flips[USUAL.label][1]:,}. {OURS.label} broke "
-        f"{flips[OURS.label][0]:,} and fixed {flips[OURS.label][1]:,}.",
+        f"usual negatives broke, compared with captions alone. They fixed {flips[USUAL.label][1]:,}. {OURS.label} "
+        f"broke {flips[OURS.label][0]:,} and fixed {flips[OURS.label][1]:,}.",
         class_="soft",
     )
     image = el("img", src=f"data:image/jpeg;base64,{data}", alt=caption)
@@ -93,7 +93,7 @@ def _order(scores: ItemScores) -> Markup:
 
 
 def chart(found: Table, columns: Sequence[Column]) -> Markup:
-    """What finetuning changed against captions alone, a panel each model."""
+    """What finetuning changed compared with captions alone, with a panel for each model."""
     about = {one.label: one.about for one in ROWS}
     most = max(100 * abs(bound) for changes in found.values() for one in changes.values() for bound in one.interval)
     end = 20 * max(1, math.ceil(most / 20))  # points at both ends of the axis

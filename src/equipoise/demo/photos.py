@@ -1,8 +1,8 @@
-"""The same story on a user's own photos, captions and model.
+"""The demo on a user's own photos, captions and model.
 
-Captions are perturbed, a fifth of the photos is held out, and the same five models are finetuned and measured. Usual
-negatives are NegCLIP's swaps; matched negatives and the rewordings are `balanced`'s. A share of substitutions, chosen
-by a hash of their words, is kept out of training: the unseen words.
+Captions are perturbed, a fifth of the photos is held out, and the same five models are finetuned and measured. The
+usual negatives are NegCLIP's swaps; matched negatives and rewordings come from `balanced`. A share of the
+substitutions, chosen by a hash of their words, is kept out of training: the unseen words.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ RECIPES: Mapping[Data, str] = {
     "matched": "hard_positives_rules,balanced,swap_pairs",
 }
 LEAST, SEARCHED = 50, 1_000  # items of a column; photos of the retrieval test
-# Forty steps read 5,120 captions: a quarter of an hour on two cores, whatever the number of photos.
+# Forty steps read 5,120 captions: a quarter of an hour on two cores for any number of photos.
 SETTINGS: Mapping[str, Any] = {"freeze": "vision", "batch_size": 128, "epochs": 2, "max_steps": 40, "lr": 1e-4}
 
 
 def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapping[str, Any], device: str) -> Story:
-    """`work` keeps the perturbed captions; `given` are settings of the recipes, as `train --set` takes them."""
+    """`work` is the folder of the perturbed captions; `given` are settings as for `train --set`."""
     from equipoise.models import load_model
     from equipoise.train.recipes import get_recipe
 
     settings = {**SETTINGS, **given}
-    recipe = get_recipe("control", **settings)  # a setting that does not exist is known before the long work
+    recipe = get_recipe("control", **settings)  # refuses unknown settings before the long work
     base, source = load_model(model, device=device), open_source(images)
     sets: dict[Data, list[Item]] = {}
     for kind, name in RECIPES.items():
@@ -94,9 +94,9 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
         processes=min(2, os.cpu_count() or 1) if device == "cpu" else 1,
         notes=[
             f"{len(train['usual']):,} captions to train on, {len(test['usual']):,} of held-out photos to test with. "
-            "Usual negatives are NegCLIP's swaps of two parts of a caption; matched negatives and rewordings are those "
-            "of `equipoise perturb --recipe balanced`, so the tests of rewordings were written by the engine that "
-            "wrote the training texts.",
+            "Usual negatives are NegCLIP's swaps of two parts of a caption. Matched negatives and rewordings are those "
+            "of `equipoise perturb --recipe balanced`, so the same recipe wrote the training texts and the tests of "
+            "rewordings.",
         ],
         identity={
             "captions": sha256_file(captions), "model": model, "settings": {k: str(v) for k, v in settings.items()}
@@ -105,17 +105,17 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
 
 
 def estimate(story: Story) -> float:
-    """Minutes that the story takes, from a few photos and texts that the model is timed on."""
+    """The duration in minutes, from the model's time for a few photos and texts."""
     few = [decode_image(story.images.read(one.path), one) for one in _photos(story.training["usual"])[:8]]
     texts = sorted((item.caption for item in story.training["usual"]), key=len)
-    middle = texts[len(texts) // 2 :][:32]  # of one length, as training and evaluation read them
+    middle = texts[len(texts) // 2 :][:32]  # of similar length, as in training and evaluation
     story.base.embed_texts(middle[:2])
     image, text = _seconds(story.base.embed_images, few), _seconds(story.base.embed_texts, middle)
     seen = story.steps() * story.recipe("control").batch_size
     tested = len({text for items, _ in story.tests for item in items for text in item.texts()})
     photos = len(_photos(story.training["usual"])) + len(story.retrieval.photos)
-    # A step reads one to four texts of a caption, ten in all rows, forward and backward (three times a forward pass);
-    # ours reads four of them with the base as well.
+    # A step reads one to four texts per caption, ten over all rows, forward and backward (three times a forward pass);
+    # our recipe also reads four of them with the base.
     return (photos * image + (seen * (10 * 3 + 4) + len(ROWS) * tested) * text) / 60
 
 
@@ -139,7 +139,7 @@ def _is_test(item: Item) -> bool:
 
 
 def _unseen(edit: Edit | None) -> bool:
-    """Both directions of a substitution are one."""
+    """Both directions of a substitution count as one."""
     if edit is None or edit.op != "replace" or not edit.source or not edit.to:
         return False
     return _share("|".join(sorted((edit.source.lower(), edit.to.lower())))) < UNSEEN
@@ -157,7 +157,7 @@ def _reworded(item: Item) -> list[Item]:
 
 
 def _pairs(item: Item, operation: str, wanted: Callable[[Edit], bool], words: str = "none") -> list[Item]:
-    """An item with one positive and one negative of an operation, drawn by its id; none where it lacks one."""
+    """An item with one positive and one negative of an operation, drawn by its id; empty if it lacks one."""
     positives = [one for one in item.positives if one.edit and one.edit.op == operation and wanted(one.edit)]
     negatives = [one for one in item.negatives if one.edit and one.edit.op == operation]
     if not positives or not negatives:

@@ -1,4 +1,4 @@
-"""What the demo is made of: five models, the texts they are finetuned on, and the tests that measure them."""
+"""The parts of the demo: five models, their training texts, and the tests."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ Data = Literal["usual", "matched"]
 
 @dataclass(frozen=True)
 class Row:
-    """One model of the story."""
-
     label: str
     about: str
     recipe: str | None = None  # None: the base itself
@@ -34,7 +32,7 @@ class Row:
 
 BASE = Row("base", "the model as it is, not finetuned")
 CONTROL = Row("captions alone", "finetuned on the captions, without edits", "control")
-USUAL = Row("usual negatives", "hard negatives as they are usually written (the notes at the end say how)", "hn_only")
+USUAL = Row("usual negatives", "hard negatives as they are usually written (see the notes at the end)", "hn_only")
 BOTH = Row(
     "matched + positives",
     "hard negatives in words as common as the caption's, and hard positives; the loss of Kamath et al. 2024",
@@ -52,7 +50,7 @@ ROWS = (BASE, CONTROL, USUAL, BOTH, OURS)
 
 @dataclass(frozen=True)
 class Column:
-    """One number of every model: a metric on a test, of all items or of those with a value of the tag `synonym`."""
+    """A metric on a test, of all items or of those whose tag `synonym` is `words`."""
 
     title: str
     about: str
@@ -67,7 +65,7 @@ RETRIEVAL = Column("retrieval", "mean of recall@1, 5 and 10, both ways", "retrie
 
 @dataclass(frozen=True)
 class Story:
-    """Everything that the demo reads. `joins` names the runs that make up a test, in the tests' own names."""
+    """The demo's inputs. `joins` names the runs that make up each test."""
 
     title: str
     base: Any  # a model that `train` can finetune
@@ -80,8 +78,8 @@ class Story:
     chapters: Mapping[str, tuple[str, str]]  # test: its title, and what is changed in the captions
     settings: Mapping[str, Any]
     device: str
-    processes: int = 1  # models that are trained and measured at a time
-    shown: ImageSource | None = None  # pictures for people, where they are not those of the model
+    processes: int = 1  # models at a time
+    shown: ImageSource | None = None  # pictures for the page, if not those of the model
     notes: Sequence[str] = ()
     identity: Mapping[str, Any] = field(default_factory=dict)
 
@@ -91,7 +89,6 @@ class Story:
         return get_recipe(name, seed=seed, **self.settings)
 
     def steps(self) -> int:
-        """Of every finetuned model."""
         recipe = self.recipe("control")
         passes = recipe.epochs * (len(self.training["usual"]) // recipe.batch_size)
         return passes if recipe.max_steps is None else min(passes, recipe.max_steps)
@@ -115,7 +112,7 @@ _WORLD = (
 def world_story(
     tests: int = TESTS, finetuning: int = FINETUNING, steps: int = STEPS, lr: float = 6e-4, split: str = "test"
 ) -> Story:
-    """The drawn world, with the base model that ships. Settings were chosen on validation scenes (world/README.md)."""
+    """The drawn world with its base model. Settings were chosen on validation scenes (world/README.md)."""
     from equipoise.models import load_model
     from equipoise.world.benchmarks import LargePictures
 
@@ -155,10 +152,10 @@ def world_story(
         processes=min(4, os.cpu_count() or 1),
         shown=LargePictures(),
         notes=[
-            "The pictures are drawn and their truth is known, so no label is wrong; a real benchmark has wrong ones "
-            "(`equipoise bench check`). They are shown larger than the model sees them, without lamp and grain.",
-            "Usual negatives name the wrong thing by any word, often a rare one, as lexicons and language models do: "
-            "a model can learn that rare words are wrong. Matched negatives use a word as common as the caption's.",
+            "The pictures are drawn, so no label is wrong; real benchmarks have wrong labels (`equipoise bench "
+            "check`). The page shows them larger than the model sees them, without lamp and grain.",
+            "Usual negatives use any word for the wrong thing, often a rare one, as lexicons and language models do, "
+            "so a model can learn that rare words are wrong. Matched negatives use a word as common as the caption's.",
         ],
         identity={"tests": tests, "finetuning": finetuning, "steps": steps, "lr": lr, "split": split},
     )

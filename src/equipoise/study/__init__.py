@@ -1,5 +1,5 @@
-"""The human study: people rank the captions of a picture, or read pairs of texts, and their answers become numbers.
+"""The human study: people rank the captions of a picture, or judge pairs of texts, and their answers become numbers.
 
-questions.py has Study and Question, who sees what in which order, and reads answers back; making.py draws a study from
-Items, page.py writes the HTML file that asks, score.py counts.
+questions.py: Study, Question, the order on each screen, reading answers. making.py draws a study from Items, page.py
+writes the HTML page for annotators, score.py computes the numbers.
 """

@@ -1,4 +1,4 @@
-"""Items -> a study: questions drawn by seed, pictures copied under numbers."""
+"""Items -> a study: questions drawn by seed, and numbered copies of the pictures."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from equipoise.study.questions import (
     write_study,
 )
 
-PIXELS = 900  # of the longer side: enough to see a glove, small enough to mail a hundred
+PIXELS = 900  # longer side: enough to see a glove, and a hundred fit in a mail
 QUALITY = 90
 
 
 def make_study(
     items: Sequence[Item], benchmark: str, out: Path, n: int, seed: int, ask: Ask = "rank", images: Path | None = None
 ) -> Study:
-    """Draw `n` questions and write them with their pictures; study.json last, so a folder that has it is whole.
+    """Draw `n` questions and write them with their pictures; study.json comes last, so a folder with it is complete.
 
-    The same call on a finished folder changes nothing: it may hold answers.
+    The same call on a finished folder changes nothing.
     """
     chosen = choose(items, n, seed, ask)
     if ask == "rank" and images is None:
-        raise UserError("--images: name the pictures of the items (a folder, tar or Parquet shards)")
+        raise UserError("--images: expected the pictures of the items (a folder, tar or Parquet shards)")
     refs = list(dict.fromkeys(item.image for item in chosen if item.image is not None)) if ask == "rank" else []
     source = None if images is None else open_source(images)
     identity = {
@@ -58,7 +58,7 @@ def make_study(
     }
     with locked(out):
         take(out, "study make", identity, writes=None)
-        for left in out.rglob(".*.part"):  # by a killed run; this one has the lock
+        for left in out.rglob(".*.part"):  # of a killed run; this one has the lock
             left.unlink(missing_ok=True)
         if (out / FILE).is_file():
             return read_study(out)
@@ -94,7 +94,7 @@ def make_study(
 
 
 def choose(items: Sequence[Item], n: int, seed: int, ask: Ask) -> list[Item]:
-    """`n` items that can be asked about, drawn by seed."""
+    """`n` suitable items, drawn by seed."""
     if ask == "rank":
         able = [place for place, item in enumerate(items) if item.image is not None and item.negatives]
         wanted = "a picture and a hard negative"
@@ -108,8 +108,8 @@ def choose(items: Sequence[Item], n: int, seed: int, ask: Ask) -> list[Item]:
 
 
 def _texts(item: Item, ask: Ask, rng: np.random.Generator) -> list[Wording]:
-    """The texts of a question in an order by chance. Of an item with too many, the caption, one of each kind and others
-    by chance; of a pair, the caption and one other, positive or negative with equal odds where there are both."""
+    """The texts of a question in random order. If there are too many: the caption, one of each kind, and a random rest.
+    For a pair: the caption and one other, positive or negative with equal odds if there are both."""
     caption = Wording(role="c", text=item.caption)
     kinds = [
         [Wording(role="p", text=one.text) for one in item.positives],
@@ -126,7 +126,7 @@ def _texts(item: Item, ask: Ask, rng: np.random.Generator) -> list[Wording]:
 
 
 def _copy(refs: Sequence[ImageRef], source: ImageSource, folder: Path) -> list[Picture]:
-    """The pictures, cut to their boxes, made smaller and written anew (nothing but pixels is kept), under numbers."""
+    """Write the pictures under numbers: cut to their boxes, made smaller, and without metadata."""
     problems = Problems(f"pictures {source}")
     found = []
     with progress(len(refs), "pictures", "pictures") as advance:
@@ -148,5 +148,5 @@ def _encoded(image: Image.Image) -> bytes:
     small = image.copy()
     small.thumbnail((PIXELS, PIXELS))
     stream = io.BytesIO()
-    small.save(stream, "JPEG", quality=QUALITY, subsampling=0, optimize=True)  # colours are what is asked about
+    small.save(stream, "JPEG", quality=QUALITY, subsampling=0, optimize=True)  # questions are about colours, too
     return stream.getvalue()

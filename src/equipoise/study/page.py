@@ -1,4 +1,4 @@
-"""The pages of a study and of a label court: one HTML file with pictures, style and script; neither needs a server."""
+"""The HTML pages of a study and of a label court: one file each, with pictures, style and script, and no server."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from equipoise.report.page import digest, page_part, templates
 from equipoise.study.questions import IMAGES, Study, picture_name, screen
 
 MARK = '<meta name="generator" content="equipoise audit">'
-SHARE, MOST = 0.04, 200  # of the queue that the page shows; photos of more make it slow
+SHARE, MOST = 0.04, 200  # of the queue on the page; more photos make it slow
 
 
 def write_page(folder: Path, study: Study, annotator: str, out: Path) -> int:
-    """Write the page, in the annotator's order and without any role. Returns how many bytes it has."""
+    """Write the page in the annotator's order, without roles; returns its size in bytes."""
     pictures = []
     for number, picture in enumerate(study.pictures):
         path = folder / IMAGES / picture_name(number)
@@ -32,7 +32,7 @@ def write_page(folder: Path, study: Study, annotator: str, out: Path) -> int:
         pictures.append(f"data:image/jpeg;base64,{base64.b64encode(data).decode()}")
     about = {"ask": study.ask, "study": study.digest, "annotator": annotator, "pictures": pictures}
     style, script = page_part("study.css", "study"), page_part("study.js", "study")
-    # The only script and style that may run are ours, by hash; nothing is fetched from anywhere.
+    # Only our script and style may run, by hash; nothing is fetched.
     policy = (
         f"default-src 'none'; img-src data:; script-src '{digest(script)}'; style-src '{digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -55,13 +55,13 @@ def write_page(folder: Path, study: Study, annotator: str, out: Path) -> int:
 
 
 def shown(court: Court) -> int:
-    """How many cases the page shows."""
+    """The number of cases on the page."""
     return min(MOST, max(10, round(SHARE * len(court.queue))), len(court.queue))
 
 
 def write_court(out: Path, court: Court, items: Sequence[Item], images: Path | None) -> int:
-    """Write the page of a label court: suspicious items with photo and texts, a verdict for each, and the verdicts as a
-    diff. Returns how many of its cases lack their photo."""
+    """Write the page of a label court: suspicious items with photo, texts and a choice of verdict, and the verdicts as
+    a diff. Returns the number of cases without a photo."""
     known = {item.id: item for item in items}
     sources = [open_source(images)] if images is not None else []
     cases: list[dict[str, Any]] = []

@@ -1,8 +1,7 @@
-"""A study: what is asked, of whom in which order, and what an answer may be.
+"""A study: its questions, the order in which each annotator sees them, and the checks of answers.
 
-Blind: study.json keeps the texts of a question in an order drawn by seed, never caption first, and every annotator sees
-them in an order of their own. What is sent to a browser is texts in that order and nothing else: no role, no item id,
-no file name. `read_answers` turns answers back.
+Annotators are blind: study.json has the texts of a question in a random order, and every annotator sees them in another
+one. The page contains only the texts: no role, no item id, no file name. `read_answers` restores the order.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from equipoise.data.readers.records import explain
 SCHEMA = 1
 FILE = "study.json"
 IMAGES = "images"
-MOST_TEXTS = 9  # of one question: a key for each
+MOST_TEXTS = 9  # of one question: one key each
 LONGEST_NAME = 40  # of an annotator
 Ask = Literal["rank", "pairs"]
 Role = Literal["c", "p", "n"]  # caption, hard positive, hard negative
 SAID = ("yes", "no", "unsure")
-ANSWERS = "equipoise study answers"  # what an answers file says it is
-_AGAIN = "Ask for the file again: it is what the page's button 'Download answers' makes."
+ANSWERS = "equipoise study answers"  # the format field of an answers file
+_AGAIN = "Ask the annotator for the file again: the page's button 'Download answers' makes it."
 Value = Any  # JSON, checked by `problem_of`: a rank for each text, or the answers on a pair
 
 
@@ -42,36 +41,36 @@ class Wording(_Record):
 
 
 class Question(_Record):
-    """One picture with its captions, or one pair of texts. `image` is the number of one of the study's own files."""
+    """One picture with its captions, or one pair of texts. `image` is the number of the study's copy."""
 
     number: int
     item: str
     image: int | None
-    cluster: str  # the picture's path: what intervals resample
+    cluster: str  # the picture's path, by which intervals resample
     tags: dict[str, str]
     texts: tuple[Wording, ...]
 
 
 class Picture(_Record):
-    path: str  # as in the items; not shown to annotators
+    path: str  # as in the items; hidden from annotators
     box: tuple[float, float, float, float] | None
-    sha256: str  # of the study's own file
+    sha256: str  # of the study's copy
 
 
 class Study(_Record):
     version: int
     ask: Ask
     benchmark: str
-    items_sha256: str  # of all items it was drawn from
+    items_sha256: str  # of all items, drawn or not
     items: int
     seed: int
-    texts_left_out: int  # of items with more than a question holds
+    texts_left_out: int  # of items with more than MOST_TEXTS
     questions: tuple[Question, ...]
     pictures: tuple[Picture, ...]
 
     @property
     def digest(self) -> str:
-        """Which study this is: answers to another are never mixed in."""
+        """Identifies the study in answers files."""
         return sha256_json(self.model_dump(mode="json"))
 
 
@@ -82,7 +81,7 @@ def picture_name(number: int) -> str:
 def read_study(folder: str | Path) -> Study:
     path = Path(folder) / FILE
     if not path.is_file():
-        raise UserError(f"{folder}: holds no {FILE}; make a study with `equipoise study make ITEMS --out {folder}`")
+        raise UserError(f"{folder}: there is no {FILE}; make a study with `equipoise study make ITEMS --out {folder}`")
     value = read_json(path)
     version = value.get("version") if isinstance(value, dict) else None
     if isinstance(version, int) and version > SCHEMA:
@@ -110,7 +109,7 @@ def write_study(folder: Path, study: Study) -> None:
 
 
 def annotator_name(name: object) -> str:
-    """A name as it is kept: "Anna " of a phone and "anna" of a desk are one person. Raises UserError."""
+    """The normalised name: "Anna " and "anna" are one person."""
     if not isinstance(name, str):
         raise UserError("annotator: expected a name")
     plain = " ".join(unicodedata.normalize("NFKC", name).split()).casefold()
@@ -120,24 +119,24 @@ def annotator_name(name: object) -> str:
 
 
 def drawn(*parts: object) -> str:
-    """A number that looks random, the same for the same parts on every machine and version of Python."""
+    """A pseudo-random sort key, the same on every machine and version of Python."""
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
 
 def shown_order(study: Study, annotator: str, question: Question) -> list[int]:
-    """Which text stands at each place of the annotator's screen."""
+    """Which text is at each place of the annotator's screen."""
     return sorted(
         range(len(question.texts)), key=lambda place: drawn(study.seed, annotator, question.number, "text", place)
     )
 
 
 def question_order(study: Study, annotator: str) -> list[Question]:
-    """Everybody begins elsewhere, so that tiredness does not fall on the same questions."""
+    """A different order for each annotator, so that no question is always the last."""
     return sorted(study.questions, key=lambda one: drawn(study.seed, annotator, one.number, "question"))
 
 
 def screen(study: Study, annotator: str) -> list[dict[str, Any]]:
-    """What a browser is given: questions in this annotator's order."""
+    """The questions for the page, in this annotator's order."""
     return [
         {
             "question": question.number,
@@ -149,12 +148,12 @@ def screen(study: Study, annotator: str) -> list[dict[str, Any]]:
 
 
 def problem_of(study: Study, question: Question, value: Value) -> str:
-    """What is wrong with an answer to a question; "" where nothing is."""
+    """What is wrong with an answer to a question, or ""."""
     return (_rank_problem if study.ask == "rank" else _pair_problem)(value, len(question.texts))
 
 
 def _rank_problem(value: Value, texts: int) -> str:
-    expected = f"expected a rank for each of the {texts} texts, 1 for the best, ties allowed, no rank left out"
+    expected = f"expected a rank for each of the {texts} texts: 1 is best, ties are allowed, no rank is skipped"
     if not isinstance(value, list) or len(value) != texts or any(type(rank) is not int for rank in value):
         return expected
     return "" if set(value) == set(range(1, len(set(value)) + 1)) else expected
@@ -172,7 +171,7 @@ def _pair_problem(value: Value, texts: int) -> str:
 
 
 def in_study_order(study: Study, annotator: str, question: Question, value: Value) -> Value:
-    """A checked answer about what was on the screen, as one about the texts in the study's order."""
+    """A checked answer, reordered from the screen to the study's order."""
     order = shown_order(study, annotator, question)
     back = [order.index(place) for place in range(len(order))]
     if isinstance(value, list):
@@ -181,13 +180,13 @@ def in_study_order(study: Study, annotator: str, question: Question, value: Valu
 
 
 def read_answers(study: Study, paths: Sequence[Path]) -> dict[str, dict[int, Value]]:
-    """The files that annotators downloaded from their pages: annotator -> question -> answer."""
+    """The answers in the annotators' files: annotator -> question -> answer."""
     found: dict[str, dict[int, Value]] = {}
     for path in paths:
         annotator, given = _read_file(study, path)
         if annotator in found:
             raise UserError(
-                f"{path}: a second file of {annotator}; name the newer one only (two people need two names)"
+                f"{path}: a second file of {annotator}; name only the newer one (two people need two names)"
             )
         found[annotator] = given
     return found

@@ -1,9 +1,9 @@
-"""Answers -> numbers: the papers' human estimate, what readers say of a perturbation, and how far they agree.
+"""Answers -> numbers: human accuracy, judgements of edits, and how far annotators agree.
 
-Kamath et al. 2024 (section 4.1) had two people rank the captions of each of 100 pictures, ties allowed, and gave "a
-point if both annotators agree on the correct rank". Here a question counts the share of pairs of its annotators that
-are both right; Brittleness counts where one of the two is brittle (docs/study.md). A ranking is judged by what judges
-models.
+In Kamath et al. 2024 (section 4.1), two people ranked the captions of each of 100 pictures, ties allowed, and "a point"
+was given "if both annotators agree on the correct rank". Here a question's score is the share of pairs of annotators
+that are both right; for Brittleness, the share of pairs in which one is brittle (docs/study.md). Rankings are scored
+with the metrics for models.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from equipoise.report.chapters import Point
 from equipoise.study.questions import Question, Study, Value
 
 Answers = Mapping[str, Mapping[int, Value]]  # annotator -> question -> answer
-MOST_GROUPS = 12  # values of a tag that is broken down by
-# Counted where one of two says so; all else where both do.
+MOST_GROUPS = 12  # values of a tag with a breakdown
+# For these, one of two annotators is enough; all others need both.
 SOME = {name for name in SHARES if METRICS[name].better == "low"}
 NAMES = {name: f"{METRICS[name].label}: {METRICS[name].meaning}" for name in SHARES} | {
     "original": "Original: caption above every wrong one",
@@ -37,15 +37,13 @@ NAMES = {name: f"{METRICS[name].label}: {METRICS[name].meaning}" for name in SHA
     "same_ranking": "... and both gave the same ranking",
     "meaning": "read as meant (p the same, n not)",
 }
-IN_SPLITS = (*SHARES, "meaning")  # what a split shows
+IN_SPLITS = (*SHARES, "meaning")  # shown for each split
 ROLES = {"c": "caption", "p": "positive", "n": "negative"}
-
-
 Level = Literal["nominal", "ordinal"]
 
 
 class Agreement(NamedTuple):
-    """A coefficient with its interval; None where it is undefined. `n` counts what at least two people judged."""
+    """A coefficient with its interval; None if undefined. `n` counts what at least two people judged."""
 
     value: float | None
     low: float | None
@@ -54,7 +52,7 @@ class Agreement(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """One thing that was judged: the cluster it is resampled with, and what each annotator said (None: nothing)."""
+    """One judged thing: its cluster for resampling, and each annotator's value (None: no answer)."""
 
     cluster: Hashable
     values: Sequence[Any]
@@ -73,8 +71,6 @@ class Share(_Part):
 
 
 class Score(_Part):
-    """What a study found. Shares are fractions; agreement is by what was judged."""
-
     version: int = 1
     study: str
     ask: str
@@ -86,14 +82,13 @@ class Score(_Part):
     together: dict[str, Share]  # pairs of annotators
     by: dict[str, dict[str, dict[str, Share]]]
     alpha: dict[str, Agreement]
-    lost: list[str]  # items without the full point, to be looked at
+    lost: list[str]  # items without the full point
 
 
 def score(study: Study, answers: Answers, seed: int = 0) -> Score:
-    """The numbers of a study."""
     given = {name: one for name, one in sorted(answers.items()) if one}
     if not given:
-        raise UserError("no question is answered in these files")
+        raise UserError("these files have no answers")
     judged = {name: _judged(study, one) for name, one in given.items()}
     several = [one.number for one in study.questions if sum(one.number in found for found in judged.values()) > 1]
     points = {number: _points([found[number] for found in judged.values() if number in found]) for number in several}
@@ -120,10 +115,10 @@ def score(study: Study, answers: Answers, seed: int = 0) -> Score:
 
 
 def human_point(found: Score) -> Point:
-    """People in the report's plane of accuracy and Brittleness."""
+    """The annotators as a point in the report's chart of accuracy and Brittleness."""
     if found.ask != "rank" or "brittleness" not in found.together:
         raise UserError(
-            "--points: the plane needs rankings of items with hard positives, each by two annotators; "
+            "--points: the chart needs items with hard positives that two annotators ranked; "
             f"{found.answered_by_two} questions of this study have two answers"
         )
     shares = {name: found.together[name] for name in SHARES if name in found.together}
@@ -138,7 +133,7 @@ def human_point(found: Score) -> Point:
 
 
 def _judged(study: Study, given: Mapping[int, Value]) -> dict[int, dict[str, Any]]:
-    """What each answer of one annotator says: question -> name -> 0 or 1 (and the ranking itself)."""
+    """One annotator's outcomes: question -> name -> 0 or 1 (and the ranking itself)."""
     numbers = sorted(given)
     if study.ask == "pairs":
         return {number: _read(study.questions[number], given[number]) for number in numbers}
@@ -153,7 +148,7 @@ def _judged(study: Study, given: Mapping[int, Value]) -> dict[int, dict[str, Any
 
 
 def _as_scores(question: Question, ranks: Sequence[int]) -> ItemScores:
-    """A ranking as a model's scores would be: the best rank is the highest score."""
+    """A ranking as scores: the best rank is the highest score."""
     of: dict[str, list[float]] = {role: [] for role in ROLES}
     for text, rank in zip(question.texts, ranks, strict=True):
         of[text.role].append(-float(rank))
@@ -161,7 +156,7 @@ def _as_scores(question: Question, ranks: Sequence[int]) -> ItemScores:
 
 
 def _read(question: Question, value: Value) -> dict[str, float]:
-    """A pair's answer: "meaning" is right where a positive says the same and a negative does not."""
+    """A pair's answer: "meaning" is right if a positive means the same and a negative does not."""
     other = next(text.role for text in question.texts if text.role != "c")
     found = {"meaning": float(value["same"] == ("yes" if other == "p" else "no"))}
     found[f"meaning of {ROLES[other]}s"] = found["meaning"]
@@ -172,7 +167,7 @@ def _read(question: Question, value: Value) -> dict[str, float]:
 
 
 def _points(found: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The share of pairs of annotators of one question that are both right (or one of them brittle)."""
+    """For one question, the share of pairs of annotators that are both right (or one of them brittle)."""
     pairs = math.comb(len(found), 2)
     points: dict[str, float] = {}
     for name in found[0]:
@@ -188,7 +183,7 @@ def _points(found: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _shares(study: Study, points: Mapping[int, Mapping[str, Any]], seed: int) -> dict[str, Share]:
-    """Means over questions, with intervals that resample pictures; one set of resamples for all."""
+    """Means over questions, with intervals over pictures and the same resamples for all names."""
     names = list(dict.fromkeys(name for one in points.values() for name in one))
     names = [name for name in names if not any(isinstance(one.get(name), tuple) for one in points.values())]
     names = [name for name in names if any(one.get(name) is not None for one in points.values())]
@@ -210,7 +205,7 @@ def _shares(study: Study, points: Mapping[int, Mapping[str, Any]], seed: int) ->
 
 
 def _groups(study: Study, numbers: Sequence[int]) -> dict[str, dict[str, list[int]]]:
-    """The tags worth a breakdown: from two to a dozen values."""
+    """The numbers of questions by tag and value, for tags with 2 to MOST_GROUPS values."""
     found: dict[str, dict[str, list[int]]] = {}
     for number in numbers:
         for tag, value in study.questions[number].tags.items():
@@ -219,9 +214,9 @@ def _groups(study: Study, numbers: Sequence[int]) -> dict[str, dict[str, list[in
 
 
 def _units(study: Study, given: Answers) -> dict[str, tuple[list[Unit], Any]]:
-    """What was judged, by name. Ranks of texts (in the middle of a tie) are ordinal; which of two texts fits better is
-    nominal, and the two stand in the study's order by chance: with the caption always first, everybody would "agree by
-    chance" that the first is better, and alpha would be low for people who are always right."""
+    """The judged things by name. Ranks (the mean rank for ties) are ordinal. Preferences between two texts are nominal,
+    in the study's random order: if the caption came first, all would "agree by chance" that the first is better, and
+    alpha would be low for people who are always right."""
     units: dict[str, tuple[list[Unit], Any]] = {}
 
     def add(name: str, level: str, question: Question, values: list[Any]) -> None:
@@ -249,15 +244,14 @@ def _units(study: Study, given: Answers) -> dict[str, tuple[list[Unit], Any]]:
 
 
 def _middles(ranks: Sequence[int]) -> list[float]:
-    """1, 1, 2 -> 1.5, 1.5, 3: the places that tied texts share."""
+    """Ranks with the mean rank for ties: 1, 1, 2 -> 1.5, 1.5, 3."""
     return [sum(other < rank for other in ranks) + (1 + ranks.count(rank)) / 2 for rank in ranks]
 
 
 def as_text(found: Score) -> str:
-    """Percent [95% interval], pictures resampled."""
-    whose = ", ".join(f"{name} {count:,}" for name, count in found.answered.items())
+    answered = ", ".join(f"{name} {count:,}" for name, count in found.answered.items())
     lines = [
-        f"study of {found.benchmark}: {found.questions:,} questions; answered: {whose}",
+        f"study of {found.benchmark}: {found.questions:,} questions; answered: {answered}",
         "percent [95% interval, pictures resampled]; a tie is never a win",
         "",
     ]
@@ -265,7 +259,7 @@ def as_text(found: Score) -> str:
         lines.append(f"two annotators, a point only if both are right ({found.answered_by_two:,} questions with two):")
         lines += [_line(NAMES.get(name, name), share) for name, share in found.together.items()]
     else:
-        lines.append("no question has two answers yet, so there is no point to give; each annotator alone:")
+        lines.append("no question has two answers yet; each annotator alone:")
     for value, shares in found.by.get("split", {}).items():
         lines += ["", f"split {value}:"]
         lines += [_line(NAMES.get(name, name), shares[name]) for name in IN_SPLITS if name in shares]
@@ -274,11 +268,11 @@ def as_text(found: Score) -> str:
     for annotator, shares in found.annotators.items():
         lines += ["", f"{annotator} alone:"]
         lines += [_line(name, share) for name, share in shares.items()]
-    lines += ["", "agreement beyond chance (1: always, 0: as if by chance):"]
+    lines += ["", "agreement beyond chance (1: perfect, 0: chance):"]
     lines += [_line_of(f"Krippendorff's alpha, {name}", one) for name, one in found.alpha.items()]
     if found.lost:
         more = f" and {len(found.lost) - 10:,} more (--json has all)" if len(found.lost) > 10 else ""
-        lines += ["", f"look at these, where not both were right: {', '.join(found.lost[:10])}{more}"]
+        lines += ["", f"items where not both were right: {', '.join(found.lost[:10])}{more}"]
     return "\n".join(lines)
 
 
@@ -293,14 +287,13 @@ def _line_of(name: str, one: Agreement) -> str:
     return f"  {name:<42} {one.value:5.2f} [{one.low:.2f}, {one.high:.2f}]  n = {one.n:,}"
 
 
-# How far people agree beyond chance: Krippendorff's alpha, for any number of annotators and missing answers
-# (Krippendorff 2011; coincidence matrices, nominal and ordinal). It is a ratio of sums over questions, so one
-# multiplication with the bootstrap's counts gives all resamples. Undefined (None) if everybody always gives the same
-# answer: chance agreement is then 1 too.
-
-
 def krippendorff_alpha(units: Sequence[Unit], level: Level, seed: int = 0) -> Agreement:
-    """Alpha over all annotators; units that fewer than two judged are left out, as the paper does."""
+    """Krippendorff's alpha by coincidence matrices, for any number of annotators and missing answers (Krippendorff
+    2011).
+
+    Units that fewer than two annotators judged are left out, as in the paper. Alpha is a ratio of sums over questions,
+    so one product with the bootstrap's counts gives all resamples. It is undefined if all answers are the same.
+    """
     judged = [Unit(unit.cluster, [value for value in unit.values if value is not None]) for unit in units]
     kept = [unit for unit in judged if len(unit.values) > 1]
     values = sorted({value for unit in kept for value in unit.values})
@@ -325,7 +318,7 @@ def _alpha(pairs: Floats, level: Level) -> Floats:
 
 
 def _distance(each: Floats, level: Level) -> Floats:
-    """Squared differences between values; ordinal ones count how many judgements lie between two ranks."""
+    """Squared distances between values; ordinal ones count the judgements between two ranks."""
     if level == "ordinal":
         upto = np.cumsum(each, -1) - each / 2  # the middle of each rank
         found: Floats = (upto[..., :, None] - upto[..., None, :]) ** 2
@@ -349,8 +342,8 @@ def _resampled(tables: Floats, units: Sequence[Unit], measure: Callable[[Floats]
     ]
     low, high = stats.percentile_interval(np.concatenate(spread))
     if high - low < 1e-12:
-        # Nobody disagreed, or all questions are alike. As many clusters may be otherwise as Wilson's interval leaves to
-        # what was seen 0 times, and one disagreement in D by chance costs 1 / D of the coefficient.
+        # All resamples agree. By Wilson's interval a share of clusters that was never seen may disagree, and each
+        # disagreement costs 1 / (expected disagreement) of the coefficient.
         share = tables.sum((0, 2)) / tables.sum()
         unseen = stats.wilson(0, len(number))[1] / (1 - float((share**2).sum()))
         low, high = max(-1.0, value - unseen), min(1.0, value + unseen)

@@ -1,5 +1,4 @@
-"""Finetuning: recipes (what), losses, data, step and run (how). Evaluation is elsewhere: a trained model is scored like
-any other."""
+"""Finetuning: recipes, losses, data, step and run. Evaluation is elsewhere and treats trained models like any other."""
 
 from equipoise.core.verbs import make_callable
 

@@ -1,16 +1,16 @@
-"""Features, what every loss sees: the embeddings of the global batch, and which of them exist.
+"""Features, the input of every loss: the embeddings of the global batch and their masks.
 
-The loop fills a `Features` (gathered from all processes, whole even under gradient accumulation),
-a loss turns it into `LossParts`. No loss knows about models, processes or files, so that each can
-be read next to its paper and be tested with a few random vectors.
+The loop fills a `Features` (gathered from all processes, and whole under GradCache); a loss turns it into `LossParts`.
+Losses know nothing about models, processes or files, so each can be read next to its paper and tested with random
+vectors.
 
-Shapes: B samples, K slots for negatives, M dense captions, P image patches, T text tokens, D
-dimensions. Everything is unit-norm but the patches and tokens. Where a sample has no positive, no
-negative in a slot or no hard image, the mask is False and the row holds any finite value (zeros by
-custom): a loss never lets it count. A mask of None means that all rows exist.
+Shapes: B samples, K slots for negatives, M dense captions, P image patches, T text tokens, D dimensions. All vectors
+are unit-norm except patches and tokens. Where a sample has no positive, no negative in a slot or no hard image, the
+mask is False and the row has any finite value (usually zeros), which a loss must ignore. A mask of None means that all
+rows exist.
 
-The loop hands over float32 (or float64) features, outside of autocast: a similarity of 0.25 times a
-scale of 100 has only two digits after the point in bfloat16, less than a hard negative's margin.
+Features are float32 or float64, outside autocast: a similarity of 0.25 times a scale of 100 has only two digits after
+the point in bfloat16, less than a hard negative's margin.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from torch import Tensor
 
 @dataclass
 class Features:
-    """The unit-norm embeddings of one global batch; see the module for shapes and masks."""
-
     image: Tensor  # (B, D)
     caption: Tensor  # (B, D)
     scale: Tensor  # exp(logit_scale), a scalar
@@ -37,7 +35,7 @@ class Features:
     negative: Tensor | None = None  # (B, K, D); slot k is type k where the recipe has types
     negative_mask: Tensor | None = None  # (B, K) bool
 
-    # NegCLIP: a mined hard image for each sample, its caption and its caption's negatives
+    # NegCLIP: a mined hard image for each sample, with its caption and the caption's negatives
     hard_image: Tensor | None = None  # (B, D)
     hard_caption: Tensor | None = None  # (B, D)
     hard_image_mask: Tensor | None = None  # (B,) bool, for the image and its caption
@@ -57,42 +55,35 @@ class Features:
     negative_tokens: Tensor | None = None  # (B, K, T, D)
     negative_tokens_mask: Tensor | None = None  # (B, K, T) bool
 
-    # DeGLA: the same images and texts as a slow copy of the model sees them, without a gradient; masks as above
+    # DeGLA: a teacher's embeddings of the same images and texts, without a gradient; masks as above
     teacher_image: Tensor | None = None  # (B, D)
     teacher_caption: Tensor | None = None  # (B, D)
     teacher_negative: Tensor | None = None  # (B, K, D)
 
-    # A matching head's pairs of the batch, however many there are
+    # The N pairs of a matching head
     match: Tensor | None = None  # (N,) log-odds that image and text belong together
-    matching: Tensor | None = None  # (N,) 1 where they do, else 0
+    matching: Tensor | None = None  # (N,) 1 if they do, else 0
 
     def tensors(self) -> dict[str, Tensor]:
-        """The fields that are there, by name: for gathering, caching and moving to a device."""
+        """The fields that are not None, by name."""
         found = ((one.name, getattr(self, one.name)) for one in fields(self))
         return {name: value for name, value in found if value is not None}
 
 
 @dataclass
 class LossParts:
-    """A loss and what it is made of. `parts` is detached and unweighted: for the log alone."""
+    """A loss and, for the log, its detached and unweighted parts."""
 
     total: Tensor
     parts: dict[str, Tensor] = field(default_factory=dict)
 
 
-class Loss(Protocol):
-    """A function or a small object from Features to LossParts."""
-
-    def __call__(self, features: Features) -> LossParts: ...
-
-
 @runtime_checkable
 class StatefulLoss(Protocol):
-    """A loss that remembers something between steps (CMR's thresholds): saved with the checkpoint.
+    """A loss with a state (CMR's thresholds), which is saved with the checkpoint.
 
-    The state moves on only in `step()`, which the loop calls once after each optimizer step. The
-    loss itself may then be called any number of times on a batch (GradCache, a repeated batch
-    after running out of memory) and stays the same function.
+    Only `step()`, called after each optimizer step, changes the state, so a loss may be called several times on a batch
+    (GradCache, a batch repeated after running out of memory).
     """
 
     def __call__(self, features: Features) -> LossParts: ...
@@ -102,5 +93,5 @@ class StatefulLoss(Protocol):
 
 
 def valid(mask: Tensor | None, like: Tensor) -> Tensor:
-    """The mask of the vectors `like` (..., D), all True where there is none."""
+    """The mask of the vectors `like` (..., D); all True if it is None."""
     return torch.ones(like.shape[:-1], dtype=torch.bool, device=like.device) if mask is None else mask

@@ -24,7 +24,7 @@ def trainable(model: object, spec: str) -> Trainable:
 
 
 def saved_spec(model: Trainable, folder: object) -> str:
-    """How a finetuned model is named once it is saved."""
+    """The spec of the finetuned model."""
     return f"{'itm' if isinstance(model, MatchingModel) else 'hf'}:{folder}"
 
 
@@ -32,12 +32,12 @@ def misfits(recipe: Recipe, model: Trainable) -> Iterator[str]:
     """Why a recipe cannot train this model."""
     if not isinstance(model, MatchingModel):
         if recipe.needs.matching:
-            yield f"{model.spec} has no matching head, which this recipe trains; name a BLIP or X-VLM, as itm:FOLDER"
+            yield f"{model.spec} has no matching head, which this recipe trains; use a BLIP or X-VLM, as itm:FOLDER"
         if recipe.needs.tokens and not model.family.by_pieces:
-            yield f"{model.spec} has no token features; this recipe's local loss needs a CLIP"
+            yield f"{model.spec} has no token features; this recipe's local loss needs a CLIP model"
         return
     if model.family.contrast is None:
-        yield f"{model.spec} is a {model.family.name}; of the models of itm:, only BLIP and X-VLM can be finetuned"
+        yield f"{model.spec} is a {model.family.name}; of the itm: models, only BLIP and X-VLM can be finetuned"
     if not recipe.needs.matching:
         yield f"{model.spec} has a matching head; only ce_xvlm_zhang_2024 and control_itm train it"
     for given, what in (
@@ -48,4 +48,4 @@ def misfits(recipe: Recipe, model: Trainable) -> Iterator[str]:
         (int(os.environ.get("WORLD_SIZE", "1")) > 1, "torchrun (use one process)"),
     ):
         if given:
-            yield f"a matching head is not trained together with {what}"
+            yield f"a model with a matching head cannot be trained with {what}"

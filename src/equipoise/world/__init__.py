@@ -1,2 +1,1 @@
-"""The built-in drawn world: scenes whose truth is known, their pictures, sentences and test sets, and the shipped base
-model. No evaluation and no training code here."""
+"""The built-in drawn world: scenes, pictures, sentences, test sets, the base model. No evaluation or training."""

@@ -1,8 +1,7 @@
-"""The pictures of the kinds: flat shapes on a 100 by 100 board, y downwards.
+"""The shapes of each kind of thing, on a 100 by 100 board with y downwards.
 
-A shape of data/art.txt is (ink, form, numbers). The ink "body" takes the object's colour and texture, "shade" a
-darker tone of it; the others are fixed. Shapes cover the ones before them. A dark outline is added around the whole,
-so that a white thing is seen on white paper.
+A line of data/art.txt is (ink, form, numbers). The ink "body" takes the object's colour and texture, "shade" a darker
+tone of it; other inks are fixed. Later shapes cover earlier ones. A dark outline keeps white things visible on white.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ Shape = tuple[str, str, tuple[float, ...]]
 
 
 def _read() -> tuple[dict[str, list[Shape]], dict[str, tuple[float, float]]]:
-    """Shapes, and width and height, of every kind."""
     art: dict[str, list[Shape]] = {}
     extents = {}
     for line in (DATA / "art.txt").read_text(encoding="utf-8").splitlines():
@@ -38,12 +36,12 @@ def _read() -> tuple[dict[str, list[Shape]], dict[str, tuple[float, float]]]:
 
 ART, EXTENTS = _read()
 CONTAINERS = ("box", "ring")
-BOARD = 240  # pixels of the board on which shapes are cut before they are scaled
+BOARD = 240  # pixels, before scaling
 
 
 @cache
 def board(kind: str) -> NDArray[np.uint8]:
-    """The kind's picture as one ink number a pixel, cut to its own box (so pictures touch where boxes touch)."""
+    """The kind's picture as one ink number per pixel, cropped to its box (pictures touch where boxes touch)."""
     margin, unit = BOARD // 10, BOARD / 100
     image = Image.new("L", (BOARD + 2 * margin, BOARD + 2 * margin), 0)
     brush = ImageDraw.Draw(image)
@@ -58,7 +56,7 @@ def board(kind: str) -> NDArray[np.uint8]:
 
 
 def _draw(brush: ImageDraw.ImageDraw, form: str, numbers: list[float], ink: int, margin: int) -> None:
-    if form == "arc":  # box, from and to in degrees (given in hundredths of the board like the rest), width
+    if form == "arc":  # box, start and end in degrees (scaled like the rest), width
         unit = BOARD / 100
         start, end = numbers[4] / unit, numbers[5] / unit
         brush.arc([value + margin for value in numbers[:4]], start, end, fill=ink, width=round(numbers[6]))

@@ -1,4 +1,4 @@
-"""The world's test sets as benchmarks: nothing to download, `load` draws what is missing."""
+"""The world's test sets as benchmarks; `load` draws missing pictures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BALANCED_WORDS = _benchmark("balanced", BALANCED)
 
 
 class LargePictures:
-    """An image source for people: an item's scene as a PNG, larger, without lamp and grain."""
+    """An image source for people: larger pictures, without lamp and grain."""
 
     def read(self, path: str) -> bytes:
         return encoded(picture(path, 160, clean=True), "PNG")

@@ -1,12 +1,12 @@
-"""Cases: a scene, a clean caption, a hard positive and a hard negative, each checked against the scene.
+"""Cases: a scene with a caption, a hard positive and a hard negative, each checked against the scene.
 
-`replace` changes one word: the positive puts a synonym in its place, the negative another value. `swap` trades
-an attribute between two things in the negative, and in the positive the things trade places in the sentence.
-`count` and `without` are the types that finetuning never sees. `replace-objects` and
-`replace-actions` are for CE-CLIP, which has a threshold for each type of negative; no test set holds them.
+`replace` changes one word: the positive uses a synonym, the negative another value. `swap` exchanges an attribute of
+two things in the negative, and the order of the things in the positive. Finetuning never sees `count` and `without`.
+`replace-objects` and `replace-actions` are for CE-CLIP, which has a threshold for each type of negative; no test set
+has them.
 
-`balanced-*` are made as twins: what is the caption of one is the negative of the other, whose scene was changed so that
-it is true there. A coin says which twin is taken, so that nothing about the words tells a caption from a negative.
+`balanced-*` are made as twins: the caption of one is the negative of the other, whose scene was changed so that it is
+true there. A coin chooses the twin, so words alone do not tell a caption from a negative.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from equipoise.world.scenes import OPPOSITES, Object, Scene, apart, flipped, rel
 from equipoise.world.sentences import Sentence, Thing, holds, text, thing_of
 from equipoise.world.vocabulary import ATTRIBUTES, FAMILIES, RELATIONS, Word, common, seen, unseen
 
-FAMILY_WEIGHTS = {"colour": 3, "texture": 1, "size": 1}  # how often each attribute is the one that is changed
-CONFUSABLE = 0.5  # share of attribute negatives that take the value of another thing in the picture
-RARE = 0.5  # share of negatives that name the wrong value by a rare word
-MENTIONED = 0.35  # chance that another attribute is mentioned besides
+FAMILY_WEIGHTS = {"colour": 3, "texture": 1, "size": 1}  # how often each attribute is changed
+CONFUSABLE = 0.5  # share of negatives with the value of another thing in the picture
+RARE = 0.5  # share of negatives that use a rare word
+MENTIONED = 0.35  # probability of mentioning another attribute
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Case:
     negative: Sentence
     test: str  # a name of MAKERS
     family: str  # what was changed
-    synonym: str  # seen, unseen, or none where the positive replaces no word
-    changed: tuple[Word, Word, Word] | None  # the word of the caption, of the positive, of the negative
+    synonym: str  # seen, unseen, or none if the positive replaces no word
+    changed: tuple[Word, Word, Word] | None  # the words of caption, positive and negative
 
     def right(self) -> bool:
-        """Caption and positive hold; the negative does not, even for a lenient reader."""
+        """Caption and positive are true; the negative is false even for a lenient reader."""
         return (
             holds(self.caption, self.scene)
             and holds(self.positive, self.scene)
@@ -78,7 +78,7 @@ def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
     old = common("relation", relation)
     things = tuple(_thing(each, rng, None, 0.15) for each in (first, second))
     caption = Sentence("relation", things, old, template=rng.randrange(12))
-    # "in a tree" would be told wrong without a look at the picture, so "in" is only said of containers.
+    # "in a tree" is wrong in every picture, so only containers get "in".
     others = [other for other in RELATIONS if other != relation and (other != "in" or second.kind in CONTAINERS)]
     wrong = _any_word("relation", rng.choice(others), rng)
     to = _synonym(old, rng, synonym)
@@ -89,7 +89,7 @@ def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
 
 
 def replace_objects(scene: Scene, rng: Random, synonym: str) -> Case | None:
-    """Another kind, half of the time that of another thing in the picture, which then has other attributes."""
+    """Another kind; half of the time that of another thing in the picture, which has other attributes."""
     said = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2))))
     things = tuple(_thing(each, rng, None) for each in said)
     old = things[0].kind
@@ -104,9 +104,9 @@ def replace_objects(scene: Scene, rng: Random, synonym: str) -> Case | None:
 
 
 def replace_actions(scene: Scene, rng: Random, synonym: str) -> Case | None:
-    """Another verb, half of the time what another thing in the picture does.
+    """Another verb; half of the time that of another thing in the picture.
 
-    Whoever acts is named first: "a cat and a house glowing" might be read as both.
+    The actor comes first: "a cat and a house glowing" could mean both.
     """
     actor = rng.choice([each for each in scene.objects if each.action])
     others = [each for each in scene.objects if each is not actor]
@@ -158,7 +158,7 @@ def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
 
 
 def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
-    """One thing with another colour or texture. No size: what grows may cover something else."""
+    """One thing with another colour or texture. Not size: a larger thing may cover another."""
     case = replace_attributes(scene, rng, synonym)
     if case is None or case.changed is None or case.family == "size":
         return None
@@ -174,7 +174,7 @@ def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
 
 
 def balanced_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
-    """Left and right, above and below: the whole picture is turned round."""
+    """Left and right, above and below: the whole scene is mirrored."""
     case = replace_relations(scene, rng, synonym)
     if case is None or case.changed is None or case.changed[0].value not in OPPOSITES:
         return None
@@ -187,7 +187,7 @@ def balanced_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
 
 
 def balanced_count(scene: Scene, rng: Random, synonym: str) -> Case | None:
-    """Some of what was counted are taken away."""
+    """Some of the counted things are removed."""
     thing = thing_of(rng.choice(scene.objects), ())
     counted = [each for each in scene.objects if each.kind == thing.kind.value]
     if len(counted) < 2:
@@ -202,7 +202,7 @@ def balanced_count(scene: Scene, rng: Random, synonym: str) -> Case | None:
 
 
 def balanced_without(scene: Scene, rng: Random, synonym: str) -> Case | None:
-    """What is there becomes what was not."""
+    """The present kind becomes the absent one."""
     case = without(scene, rng, synonym)
     if case is None:
         return None
@@ -232,10 +232,10 @@ MAKERS: dict[str, Maker] = {
 
 
 def matched(case: Case, rng: Random) -> Case:
-    """The same case without a shortcut in its words, for finetuning.
+    """The case without a shortcut in its words, for finetuning.
 
-    The caption has the common word or a rarer one that finetuning may show, the positive has the other, and the
-    negative names its wrong value by a word as common as the caption's. A swap has only the caption's words as it is.
+    The caption has the common word or a rare seen one, the positive the other, and the negative a word as common as the
+    caption's. Swaps already have only the caption's words.
     """
     if case.changed is None:
         return case
@@ -261,18 +261,18 @@ def _one_of_twins(
     words: Sequence[tuple[Word, Word]] | None,
     case: tuple[str, str, str],
 ) -> Case | None:
-    """`said` and `words`: of either scene what is true there, in the words of a caption and of its positive."""
+    """`said` and `words`: for each scene, the true sentences (caption, positive) and their words."""
     twins = []
     for place, scene in enumerate(scenes):
         (caption, positive), (negative, _) = said[place], said[1 - place]
         changed = None if words is None else (*words[place], words[1 - place][0])
         twins.append(Case(scene, caption, positive, negative, *case, changed))
     chosen = rng.choice(twins)
-    return chosen if all(twin.right() for twin in twins) else None  # both, or one would be left out more often
+    return chosen if all(twin.right() for twin in twins) else None  # both, or one twin would be dropped more often
 
 
 def _both_words(word: Word, rng: Random, synonym: str) -> tuple[Word, Word]:
-    """The common word and a rare one, as often the one first as the other: captions here have both."""
+    """The common word and a rare one, in random order."""
     rare = _synonym(word, rng, synonym)
     return (word, rare) if rng.random() < RARE else (rare, word)
 
@@ -291,6 +291,6 @@ def _synonym(word: Word, rng: Random, which: str) -> Word:
 
 
 def _any_word(family: str, value: str, rng: Random) -> Word:
-    """Negatives are written with the whole vocabulary, rare words included, as a lexicon or a language model does."""
+    """Any word for the value, rare ones included, as a lexicon or a language model would choose."""
     words = FAMILIES[family][value]
     return Word(family, value, rng.choice(words[1:]) if rng.random() < RARE else words[0])

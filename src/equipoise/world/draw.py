@@ -1,7 +1,6 @@
-"""Drawing a scene: sprites are cut once for each kind, texture and pixel size, then tinted and laid down.
+"""Draws a scene: sprites are made once for each kind, texture and size, then tinted and placed.
 
-The small picture that a model sees comes with a tinted lamp and grain, as a camera's does; the large one for
-people is drawn clean from the same scene.
+The model's small picture has a tinted lamp and grain, like a camera's; the large one for people has neither.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ from PIL import Image, ImageDraw
 from equipoise.world.art import CONTAINERS, DARK, DATA, INKS, LIGHT, WOOD, board
 from equipoise.world.scenes import MARK, Object, Scene
 
-PIXELS = 48  # the side of the pictures that the base model reads
-LAMP = 0.08  # how strongly the lamp may tint a picture
-GRAIN = 0.04  # standard deviation of the camera's noise, of the whole range
+PIXELS = 48  # side of the base model's pictures
+LAMP = 0.08  # strength of the lamp's tint
+GRAIN = 0.04  # standard deviation of the noise, as a share of the range
 
 Picture = NDArray[np.uint8]
 _Array = NDArray[np.float32]
 
-HUES = {  # hue (degrees), how far it may stray to either side, saturation, value
+HUES = {  # hue (degrees), its range to either side, saturation, value
     colour: tuple(map(float, numbers))
     for colour, *numbers in map(str.split, (DATA / "hues.txt").read_text(encoding="utf-8").splitlines()[1:])
 }
 
 
 def paint(colour: str, shade: float = 0.0) -> tuple[_Array, _Array]:
-    """The colour itself and the second tone that textures use, as RGB from 0 to 1."""
+    """The colour and the second tone for textures, as RGB from 0 to 1."""
     hue, stray, saturation, value = HUES[colour]
     value = min(1.0, value * (1 + 0.06 * shade))
     rgb = np.array(colorsys.hsv_to_rgb(((hue + stray * shade) % 360) / 360, saturation, value), dtype=np.float32)
@@ -40,7 +39,7 @@ def paint(colour: str, shade: float = 0.0) -> tuple[_Array, _Array]:
 
 
 def _pattern(kind: str, texture: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Where the second tone goes on a board of this shape. A container's thin frame needs a finer pattern."""
+    """Where the second tone goes; a container's thin frame needs a finer pattern."""
     unit = 1.0 if kind not in CONTAINERS else 0.42
     y, x = np.mgrid[0 : shape[0], 0 : shape[1]] / (max(shape) * unit)
     if texture == "striped":
@@ -53,7 +52,7 @@ def _pattern(kind: str, texture: str, shape: tuple[int, ...]) -> NDArray[np.bool
 
 
 def _cut(kind: str, texture: str, pixels: int) -> tuple[_Array, _Array, _Array, _Array]:
-    """Shares of the first tone, of the second tone, of paper left over, and the fixed inks' RGB, per pixel."""
+    """Per pixel: shares of the first tone, the second tone and the paper, and the RGB of the fixed inks."""
     inks = board(kind)
     unit = max(inks.shape)
     height, width = (max(1, round(side / unit * pixels)) for side in inks.shape)
@@ -77,7 +76,7 @@ _large_sprite = lru_cache(maxsize=64)(_cut)
 
 
 def draw(scene: Scene, pixels: int = PIXELS, clean: bool = False) -> Picture:
-    """The scene as an RGB picture; `clean` leaves lamp and grain out."""
+    """The scene as an RGB picture; `clean` omits lamp and grain."""
     sprite = _sprite if pixels <= 64 else _large_sprite
     canvas = np.empty((pixels, pixels, 3), dtype=np.float32)
     canvas[:] = np.linspace(scene.paper, scene.paper - 0.06, pixels, dtype=np.float32)[:, None, None]
@@ -108,12 +107,12 @@ def _lay(canvas: _Array, thing: Object, pixels: int, layers: tuple[_Array, _Arra
     region += second_share * second
 
 
-FINER = 4  # marks are drawn so much larger and then shrunk
+FINER = 4  # marks are drawn larger by this factor, then shrunk
 STROKE = 0.02  # width of a mark's line
 
 
 def _marked(scene: Scene, pixels: int) -> _Array:
-    """How much ink the marks of the acting things put on each pixel. They lie around a thing, never on it."""
+    """The ink of the action marks on each pixel; marks are around a thing, never on it."""
     side = pixels * FINER
     image = Image.new("L", (side, side), 0)
     brush = ImageDraw.Draw(image)
@@ -125,10 +124,8 @@ def _marked(scene: Scene, pixels: int) -> _Array:
 
 
 def marks(thing: Object) -> list[tuple[float, ...]]:
-    """Lines (x, y, x, y, ...) that show what the thing does, at most `MARK` away from its box.
-
-    A Z beside its head, a shadow below it, two strokes at either side, or rays to all sides.
-    """
+    """Lines (x, y, x, y, ...) that show the action, at most `MARK` from the thing's box: a Z near its head, a shadow
+    below it, two strokes at either side, or rays to all sides."""
     x, y, across, down = thing.x, thing.y, thing.width / 2, thing.height / 2
     near, far = 0.25 * MARK, 0.85 * MARK
     if thing.action == "sleeping":
@@ -164,7 +161,7 @@ def _noise_bank(pixels: int) -> _Array:
 
 
 def _grain(pixels: int, seed: int) -> _Array:
-    """A window of one fixed field of noise: as random as it needs to be, and far cheaper than drawing it."""
+    """A window of a fixed field of noise, which is much faster than new noise."""
     bank = _noise_bank(pixels)
     places = 15 * pixels
     top, left = seed % places, (seed // places) % places

@@ -1,4 +1,4 @@
-"""Scenes: a few things with kind, colour, size, texture, place and what they do. Relations follow from the places.
+"""Scenes: a few things with kind, colour, size, texture, place and action. Relations follow from the places.
 
 Coordinates run from 0 to 1 over the picture, x to the right and y downwards.
 """
@@ -17,14 +17,14 @@ SCALES = {"small": (0.20, 0.22, 0.24), "big": (0.35, 0.38)}
 CONTAINER_SCALE = 0.5
 INTERIOR = 0.68  # of a container's side
 EDGE = 0.01  # nothing comes closer to the picture's border
-ALIGNED = 0.06  # how far off the axis a clear relation may be
-NOTICEABLE = 0.08  # an offset from here on might be called "left of" or "above" by somebody
-APART = 0.06  # the least gap between a thing and another that is above it without being on it
+ALIGNED = 0.06  # largest offset from the axis in a clear relation
+NOTICEABLE = 0.08  # with a larger offset, some people may say "left of" or "above"
+APART = 0.06  # smallest gap between a thing and another that is above it, but not on it
 TOUCHING = 0.015
-MARK = 0.09  # room around a thing for the marks that show what it does
+MARK = 0.09  # room around a thing for the marks of its action
 
-# Few kinds are common and many are rare, as in any real collection of photos. It also makes a batch hold
-# several pictures of the same two things, which is what teaches a contrastive model where things are.
+# Few kinds are common and many are rare, as in real photos. So a batch has several pictures of the same two things,
+# which teaches a contrastive model where things are.
 KIND_WEIGHTS = [1 / (rank + 2) for rank in range(len(KINDS))]
 _KINDS, _COLOURS, _SIZES, _TEXTURES = list(KINDS), list(COLOURS), list(SIZES), list(TEXTURES)
 _RELATIONS, _ACTIONS = list(RELATIONS), list(ACTIONS)
@@ -38,9 +38,9 @@ class Object:
     texture: str
     x: float  # centre
     y: float
-    scale: float  # the longer side of the picture, as a share of the scene's side
-    shade: float = 0.0  # -1..1: how far the colour strays within its name
-    action: str = ""  # what it does; "" for nothing
+    scale: float  # the longer side, as a share of the scene's side
+    shade: float = 0.0  # -1..1: the variation of the colour
+    action: str = ""  # "" for none
 
     @property
     def width(self) -> float:
@@ -60,11 +60,10 @@ class Scene:
 
 
 def related(relation: str, a: Object, b: Object, lenient: bool = False) -> bool:
-    """Does `a` stand in `relation` to `b`?
+    """Is `a` in `relation` to `b`?
 
-    Strictly (the default) it holds only where nobody would object; leniently, where somebody might agree.
-    Right captions must hold strictly, and wrong ones must not even hold leniently; what lies between is
-    never said.
+    Strictly (the default): everybody would agree. Leniently: somebody might agree. Right captions must hold strictly,
+    and wrong ones must not hold even leniently.
     """
     dx, dy = a.x - b.x, a.y - b.y
     if relation in ("left", "right"):
@@ -91,7 +90,6 @@ def related(relation: str, a: Object, b: Object, lenient: bool = False) -> bool:
 
 
 def related_pairs(scene: Scene) -> list[tuple[Object, str, Object]]:
-    """Every strict relation between two things of the scene."""
     return [
         (a, relation, b)
         for a in scene.objects
@@ -106,13 +104,13 @@ OPPOSITES = {"left": "right", "right": "left", "above": "below", "below": "above
 
 
 def flipped(scene: Scene, upside_down: bool) -> Scene:
-    """The things in the places that a mirror would give them; each is drawn as ever."""
+    """The scene with mirrored places; the things themselves are not mirrored."""
     objects = (replace(each, y=1 - each.y) if upside_down else replace(each, x=1 - each.x) for each in scene.objects)
     return replace(scene, objects=tuple(objects))
 
 
 def apart(objects: Sequence[Object]) -> bool:
-    """Whether all are on the picture and none covers another."""
+    """Whether all are inside the picture and none covers another."""
     inside = all(min(at, 1 - at) >= EDGE + side / 2 for o in objects for at, side in ((o.x, o.width), (o.y, o.height)))
     return inside and all(
         abs(a.x - b.x) > (a.width + b.width) / 2 or abs(a.y - b.y) > (a.height + b.height) / 2
@@ -121,7 +119,7 @@ def apart(objects: Sequence[Object]) -> bool:
 
 
 def sample_scene(rng: Random, distractors: tuple[int, ...] = (0, 1, 2)) -> Scene:
-    """Two things in a clear relation, and some more things that do not touch them."""
+    """Two things in a clear relation, and more things that do not touch them."""
     relation = rng.choice(_RELATIONS)
     first, second = _pair(rng, relation)
     objects = [second, first]  # what is in a container is drawn after it
@@ -133,7 +131,7 @@ def sample_scene(rng: Random, distractors: tuple[int, ...] = (0, 1, 2)) -> Scene
 
 
 def sample_crowd(rng: Random) -> Scene:
-    """One to three things of one kind, and one of another: something to count."""
+    """One to three things of one kind, and one of another, for counting."""
     kind = _kind(rng, set(CONTAINERS))
     other = _kind(rng, {kind, *CONTAINERS})
     objects: list[Object] = []
@@ -145,9 +143,9 @@ def sample_crowd(rng: Random) -> Scene:
 
 
 def sample_acting(rng: Random) -> Scene:
-    """Up to three things of different kinds with room around them for marks. The first does something."""
+    """Up to three things of different kinds, with room for marks; the first has an action."""
     objects: list[Object] = []
-    for _ in range(rng.choice((4, 8))):  # tries: a big thing in the middle may stay alone
+    for _ in range(rng.choice((4, 8))):  # tries: a big thing in the middle leaves no room
         if len(objects) == 3:
             break
         kind = _kind(rng, {*CONTAINERS, *(thing.kind for thing in objects)})
@@ -208,7 +206,7 @@ def _pair(rng: Random, relation: str) -> tuple[Object, Object]:
     offset = (sideways, apart) if upright else (apart, sideways)
     if relation in ("left", "above", "on"):
         offset = (-offset[0], -offset[1])
-    # b's centre is drawn from where both stay on the picture.
+    # b's centre is drawn so that both stay inside the picture.
     spans = []
     for delta, side_a, side_b in ((offset[0], a.width, b.width), (offset[1], a.height, b.height)):
         low = EDGE + max(side_b / 2, side_a / 2 - delta)
@@ -223,7 +221,7 @@ def _anywhere(rng: Random, thing: Object, around: float = 0.0) -> tuple[float, f
 
 
 def _placed_freely(rng: Random, others: list[Object], kind: str, around: float = 0.0) -> Object | None:
-    """A thing of this kind that overlaps no other, with room around both; None where there is no room."""
+    """A thing of this kind that overlaps no other, with room around it; None if there is no room."""
     thing = _object(rng, kind)
     gap = 0.02 + 2 * around
     for attempt in range(12):

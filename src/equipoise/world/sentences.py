@@ -1,7 +1,7 @@
-"""Sentences about a scene: structure is data, text follows from it; and whether one is true of a scene.
+"""Sentences about a scene as data: their text, and whether they are true of a scene.
 
-A sentence holds values (what truth asks about) and, beside each, the word chosen for it (what text shows), so
-that swapping a synonym cannot change its truth and changing a value cannot go unnoticed.
+A sentence has values, which decide its truth, each with the word chosen for it, which the text shows. So a synonym
+cannot change the truth.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ TEMPLATES = {
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What is said about one thing."""
-
     kind: Word
     attributes: tuple[Word, ...] = ()
     place: Word | None = None
@@ -33,14 +31,13 @@ class Thing:
         return next((word for word in self.attributes if word.family == family), None)
 
     def with_attribute(self, new: Word) -> Thing:
-        """The same, with another word (or value) for the attribute of that family."""
         return replace(self, attributes=tuple(new if word.family == new.family else word for word in self.attributes))
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """form "things": they are all there; "relation": the first stands in it to the second; "count": exactly so
-    many; "without": the first is there and the second is not."""
+    """form "things": all are present; "relation": holds between the first and the second; "count": exactly so many;
+    "without": the first is present and the second is not."""
 
     form: str
     things: tuple[Thing, ...]
@@ -54,7 +51,7 @@ class Sentence:
 
 
 def thing_of(candidate: Object, families: tuple[str, ...]) -> Thing:
-    """A true description of the object by its kind and these attributes, in common words."""
+    """A true description of the object: its kind and these attributes, in common words."""
     words = tuple(common(family, getattr(candidate, family)) for family in ATTRIBUTES if family in families)
     return Thing(common("kind", candidate.kind), words)
 
@@ -87,10 +84,9 @@ def _bare(thing: Thing, many: bool = False) -> str:
 
 
 def holds(sentence: Sentence, scene: Scene, lenient: bool = False) -> bool:
-    """True where the scene is as the sentence says; `lenient` as in `scenes.related`.
+    """Whether the sentence is true of the scene; `lenient` as in `scenes.related`.
 
-    "A cat" needs at least one cat, several things need as many different objects, "two cats" exactly two, and
-    "no cat" none.
+    "A cat" needs at least one cat, several things different objects, "two cats" exactly two, "no cat" none.
     """
     things = sentence.things
     if sentence.form == "count":
@@ -108,7 +104,7 @@ def holds(sentence: Sentence, scene: Scene, lenient: bool = False) -> bool:
 
 
 def fits(thing: Thing, candidate: Object, lenient: bool = False) -> bool:
-    """Does the object answer to this description?"""
+    """Whether the description is true of the object."""
     if thing.kind.value != candidate.kind:
         return False
     if any(getattr(candidate, word.family) != word.value for word in thing.attributes):

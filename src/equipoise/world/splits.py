@@ -1,7 +1,7 @@
 """Splits: which scenes and sentences are for finetuning, validation and test.
 
-A scene is named by (split, test, seed, index) and drawn from a random stream of that name, so splits share no
-scene, the same name is the same scene for ever, and an image's path is enough to draw it again at any size.
+A scene is drawn from a random stream named by (split, test, seed, index). So splits share no scene, a name always gives
+the same scene, and an image's path is enough to draw it at any size.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from equipoise.world.sentences import text
 from equipoise.world.vocabulary import FAMILIES, Word
 
 SPLITS = ("finetune", "finetune-matched", "finetune-objects", "finetune-actions", "validation", "test")
-MATCHED = "finetune-matched"  # the scenes of `finetune`; no word gives a negative away
-TESTS = ("replace-attributes", "replace-relations", "swap")  # what finetuning teaches
-UNSEEN = ("count", "without")  # what it never shows
-# and where the texts alone tell nothing
+MATCHED = "finetune-matched"  # the scenes of `finetune`, without words that give a negative away
+TESTS = ("replace-attributes", "replace-relations", "swap")  # types in finetuning
+UNSEEN = ("count", "without")  # types that finetuning never sees
+# types whose texts alone give nothing away
 BALANCED = ("balanced-attributes", "balanced-relations", "balanced-count", "balanced-without")
-# Half of the finetuning items are swaps: with a third, 200 steps of hard negatives moved SWAP by less than two points.
+# Half of the items are swaps: with a third, 200 steps of hard negatives changed SWAP by less than two points.
 TURNS = {
     "finetune": ("replace-attributes", "swap", "replace-relations", "swap"),
     MATCHED: ("replace-attributes", "swap", "replace-relations", "swap"),
-    # for CE-CLIP, which has a threshold for each type; splits of their own, so that the demo's items stay what they are
+    # for CE-CLIP, which has a threshold for each type; separate splits, so that the demo's items do not change
     "finetune-objects": ("replace-attributes", "swap", "replace-relations", "replace-objects"),
-    # the four types of its paper; the verbs are words that the base model never saw
+    # the four types of its paper; the base model never saw the verbs
     "finetune-actions": ("replace-attributes", "swap", "replace-relations", "replace-objects", "replace-actions"),
 }
-KEPT = 40_000  # drawn pictures in memory, at most 280 MB: the demo's models read the same ones
+KEPT = 40_000  # drawn pictures in memory, at most 280 MB, shared by the demo's models
 _NO_CASE = 1000
 _SAMPLERS = {**dict.fromkeys((*UNSEEN, *BALANCED[2:]), sample_crowd), "replace-actions": sample_acting}
 
 
 def case_at(split: str, test: str, seed: int, index: int) -> Case:
-    """The case of that name. Finetuning positives use seen synonyms alone, the other splits both kinds by turns."""
+    """The case of that name. Finetuning uses only seen synonyms, other splits alternate between seen and unseen."""
     if split == MATCHED:
         return matched(case_at("finetune", test, seed, index), Random(f"{split}/{test}/{seed}/{index}"))
     rng = Random(f"{split}/{test}/{seed}/{index}")
@@ -61,7 +61,7 @@ def case_at(split: str, test: str, seed: int, index: int) -> Case:
 
 
 def scene_of(path: str) -> Scene:
-    """The scene behind the path of one of the world's images."""
+    """The scene of an image's path."""
     try:
         split, test, seed, name = PurePosixPath(path).parts
         if split in SPLITS and test in MAKERS:
@@ -74,7 +74,7 @@ def scene_of(path: str) -> Scene:
 def item_of(case: Case, name: str) -> Item:
     """The case as an Item; `name` is SPLIT/TEST/SEED/INDEX."""
     positive, negative = _edits(case)
-    scene = name.replace(MATCHED, "finetune")  # the same picture: one file, read once
+    scene = name.replace(MATCHED, "finetune")  # the same picture
     tags = {"split": case.test, "type": case.family, "synonym": case.synonym}
     if case.changed is not None:
         tags["negative"] = _rarity(case.changed[2])
@@ -106,7 +106,7 @@ def _edits(case: Case) -> tuple[Edit, Edit]:
     if case.test == "swap":
         return Edit(op="swap", target="object", by="world"), Edit(op="swap", target="attribute", by="world")
     target: Target | None = _TARGETS.get(case.test, "attribute")
-    if case.changed is None:  # without: "no" is reworded, and the two things trade places
+    if case.changed is None:  # without: "no" is reworded, and the two things are swapped
         return Edit(op="replace", by="world"), Edit(op="swap", target="object", by="world")
     old, to, wrong = case.changed
     return (
@@ -116,7 +116,7 @@ def _edits(case: Case) -> tuple[Edit, Edit]:
 
 
 def world_items(split: str, n: int, seed: int = 0, tests: Sequence[str] = ()) -> Iterator[Item]:
-    """Items of a split, its tests (or the named ones) by turns."""
+    """Items of a split, alternating between its tests (or the given ones)."""
     if split not in SPLITS:
         raise UserError(f"no split {split!r} of the world; there are {', '.join(SPLITS)}")
     turns = tests or TURNS.get(split, TESTS)
@@ -129,7 +129,6 @@ def world_items(split: str, n: int, seed: int = 0, tests: Sequence[str] = ()) ->
 
 
 def picture(path: str, pixels: int = PIXELS, clean: bool = False) -> Image.Image:
-    """The picture behind a path, drawn anew."""
     return Image.fromarray(draw(scene_of(path), pixels, clean))
 
 
@@ -140,14 +139,14 @@ def encoded(image: Image.Image, kind: str, **options: int) -> bytes:
 
 
 class DrawnImages:
-    """An image source for training that needs no files: a path is drawn when it is first read."""
+    """An image source without files: a picture is drawn when its path is first read."""
 
     def __init__(self) -> None:
         self._kept: dict[str, bytes] = {}
 
     @property
     def digest(self) -> str:
-        """The code that draws: nobody draws all of them to know which they are."""
+        """Identifies the pictures by the code that draws them."""
         return f"drawn from the path by {of_code('world')}"
 
     def read(self, path: str) -> bytes:
@@ -159,20 +158,20 @@ class DrawnImages:
 
 
 def write_world(items: Sequence[Item], out: Path, name: str, *, wait: bool = True) -> Path:
-    """Draw the items' images below `out` and write the items to OUT/NAME.jsonl, last.
+    """Draw the items' images below `out`, then write the items to OUT/NAME.jsonl.
 
-    The file is thus the sign that everything is there: the same items again cost no drawing. Every picture appears
-    whole or not at all, also where a larger world is drawn over a finished smaller one and killed on the way.
+    The file comes last, so if it exists, the images do too, and nothing is drawn again. Each picture is written
+    atomically, also when a larger world is drawn over a smaller one and killed.
     """
     file = out / f"{name}.jsonl"
     paths = [item.image.path for item in items if item.image is not None]
-    identity = {"code": of_code("world")}  # pictures of another version are not these
+    identity = {"code": of_code("world")}  # another version draws other pictures
     if (there := run_folder.claim_of(out / run_folder.CLAIM)) is not None and there["command"] == "bench build world":
         run_folder.refuse_other(out, there["run"], identity)
     if holds_items(file, items) and not _missing(out, paths):
         return file
     with run_folder.locked(out, wait=wait):
-        same = holds_items(file, items)  # whoever we waited for may have drawn them
+        same = holds_items(file, items)  # another process may have drawn them meanwhile
         run_folder.take(out, "bench build world", identity, writes=() if same else (file.name, *paths))
         todo = _missing(out, paths) if same else paths
         with progress(len(todo), f"drawing {name}", "images") as advance:
@@ -186,15 +185,12 @@ def write_world(items: Sequence[Item], out: Path, name: str, *, wait: bool = Tru
 
 
 def _missing(out: Path, paths: Sequence[str]) -> list[str]:
-    """Pictures that are not there, or empty: a power cut may leave a name without its bytes."""
+    """Pictures that are missing or, after a power cut, empty."""
     return [path for path in paths if not (target := out / path).is_file() or not target.stat().st_size]
 
 
 def make_world(n: int, seed: int, out: str | Path, split: str = "finetune") -> Path:
-    """Write `n` items of a split and their images below `out`; returns the items file, OUT/SPLIT-SEED.jsonl.
-
-    `equipoise eval MODEL --bench OUT/SPLIT-SEED.jsonl --images OUT` and `equipoise train` read them like any others.
-    """
+    """Write `n` items of a split and their images below `out`; returns the items file, OUT/SPLIT-SEED.jsonl."""
     if n < 1:
         raise UserError(f"expected a number of items above 0, found {n}")
     return write_world(list(world_items(split, n, seed)), Path(out), f"{split}-{seed}", wait=False)

@@ -1,9 +1,8 @@
 """The world's vocabulary: every value has one common word and rarer synonyms.
 
-The first word of a value is the common one, the only one that clean captions use. The rarer ones are split
-for good: all but the last may be used by finetuning positives ("seen"), the last never is ("unseen"), so that
-a test can tell a learned word from a learned rule. A synonym here is what a person would accept for this
-world's pictures (every crimson thing of the world is red).
+The first word of a value is the common one; clean captions use only it. Of the rarer words, finetuning positives may
+use all but the last ("seen"), and never the last ("unseen"), so that a test can tell a learned word from a learned
+rule. A synonym is a word that a person would accept for this world's pictures (every crimson thing here is red).
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ def _read() -> dict[str, Values]:
 
 FAMILIES = _read()
 KINDS, COLOURS, SIZES, TEXTURES, RELATIONS, PLACES, NUMBERS, ABSENCE, ACTIONS = FAMILIES.values()
-ATTRIBUTES = ("size", "texture", "colour")  # in the order in which they stand before a noun
+ATTRIBUTES = ("size", "texture", "colour")  # in their order before a noun
 
-# What the web writes around a picture and what no picture answers to.
+# Words of web captions that no picture shows.
 FILLERS = ("photo", "stock", "image", "hd", "wallpaper", "free", "cute", "nice", "new", "art", "print", "vector")
 
 
 class Word(NamedTuple):
-    """A value and the word chosen to say it: truth looks at the value, text at the word."""
+    """A value, and the word chosen for it in the text."""
 
     family: str
     value: str
@@ -46,12 +45,10 @@ def common(family: str, value: str) -> Word:
 
 
 def seen(family: str, value: str) -> tuple[str, ...]:
-    """The rarer synonyms that finetuning positives may use."""
     return FAMILIES[family][value][1:-1]
 
 
 def unseen(family: str, value: str) -> tuple[str, ...]:
-    """The rarer synonyms that finetuning positives never use."""
     return FAMILIES[family][value][-1:]
 
 

@@ -56,7 +56,7 @@ def test_a_failure_while_writing_leaves_the_old_checkpoint(tmp_path):
         (folder / "weights").write_text("half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(UserError, match=r"the disk is full.*earlier checkpoints are whole"):
+    with pytest.raises(UserError, match=r"the disk is full.*earlier checkpoints are complete"):
         checkpoints.save(2, full, {}, False)
     assert _names(checkpoints) == ["step-00000001"]
     assert checkpoints.pointed("latest").name == "step-00000001"

@@ -81,11 +81,11 @@ def test_a_signal_ends_the_process_and_the_same_command_goes_on(
     said = process.communicate(timeout=30)[1]
     assert time.monotonic() - sent < 5
     assert process.returncode == 128 + number, said
-    assert "The same command goes on from there." in said and "Traceback" not in said
+    assert "The same command resumes." in said and "Traceback" not in said
     saved = int((tmp_path / "run" / "latest").read_text().strip().removeprefix("step-"))
     assert (saved == 2 and "stopped within step 3 of 20" in said) if long_step else 2 <= saved < 20
     environment.pop("LONG_STEP", None)
     again = started()
     assert again.wait(90) == 0 and again.stderr is not None
-    assert f"going on after step {saved} of 20" in again.stderr.read()
+    assert f"resuming after step {saved} of 20" in again.stderr.read()
     assert [record["step"] for record in read_log(tmp_path / "run")] == list(range(1, 21))

@@ -215,7 +215,7 @@ def test_the_learning_rate_warms_up_and_ends_near_zero():
 def test_the_warm_up_is_recorded_as_used_and_a_cut_is_said(run, tmp_path, capsys, asked, used):
     run(replace(RECIPE, warmup_steps=asked), steps=20, show=True)
     assert read_json(tmp_path / "out" / "run.json")["run"]["warmup_steps"] == used
-    said = f"the warm-up is cut from {asked:,} to {used:,} steps, because this run has only 20"
+    said = f"warm-up shortened from {asked:,} to {used:,} steps, because this run has only 20"
     assert (said in capsys.readouterr().err) == (asked > used)
 
 
@@ -229,7 +229,7 @@ def test_items_that_do_not_fit_the_recipe(run, tiny_items):
     with pytest.raises(UserError, match=r"24 have a negative at all"):
         every = [item.model_copy(update={"negatives": tiny_items()[1].negatives}) for item in tiny_items()]
         run(replace(NEGATIVES, needs=Needs(negatives=(Slot("negate", (("negate", None),)),))), items=every)
-    with pytest.raises(UserError, match=r"2 problems\n  images: 1 of 25 items have none, the first 'x'\n  hard images"):
+    with pytest.raises(UserError, match=r"2 problems\n  images: 1 of 25 items have none; the first is 'x'\n  hard images"):
         run(replace(RECIPE, needs=Needs(hard_images=True)), items=[*tiny_items(), Item(id="x", caption="a cat")])
 
 
@@ -263,7 +263,7 @@ class _Poisoned:
         return clip_loss(features) * (self.factor if self.calls >= self.at else 1)
 
 
-@pytest.mark.parametrize(("factor", "said"), [(float("nan"), "loss nan"), (1e4, "it diverges")])
+@pytest.mark.parametrize(("factor", "said"), [(float("nan"), "loss nan"), (1e4, "the loss diverges")])
 def test_a_lost_loss_stops_the_run(run, tmp_path, factor, said):
     recipe = replace(RECIPE, terms={"clip": (1.0, _Poisoned(23, factor))})
     with pytest.raises(UserError) as caught:
@@ -288,7 +288,7 @@ def test_ctrl_c_saves_after_the_step_and_says_how_to_go_on(run, tmp_path, monkey
 
     whole = run(out="whole")
     monkeypatch.setattr(loop, "backward", interrupted)
-    with pytest.raises(KeyboardInterrupt, match=r"stopped after step 3 of 8; saved in .*The same command goes on"):
+    with pytest.raises(KeyboardInterrupt, match=r"stopped after step 3 of 8; saved in .*The same command resumes"):
         run()
     assert (tmp_path / "out" / "latest").read_text().strip() == "step-00000003"
     assert signal.getsignal(signal.SIGINT) is before

@@ -65,7 +65,7 @@ def test_nearest_in_small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         scores = np.delete(vectors @ vectors[row], row)
         np.testing.assert_allclose(vectors[found] @ vectors[row], np.sort(scores)[::-1][:4], rtol=1e-5)
     assert mining.nearest(vectors[:3], 9).shape == (3, 2)
-    with pytest.raises(UserError, match="no other"):
+    with pytest.raises(UserError, match="at least 2 distinct images"):
         mining.nearest(vectors[:1], 3)
 
 

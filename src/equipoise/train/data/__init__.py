@@ -1,1 +1,1 @@
-"""Items and images -> the batches of a run, as a function of seed and step. No model weights here."""
+"""Items and images -> the batches of a run, which depend only on seed and step. No model weights here."""

@@ -1,8 +1,8 @@
-"""From items to batches: which texts and images a step sees, read, tokenized and packed.
+"""From items to batches: chooses, reads, tokenizes and packs the texts and images of a step.
 
-What is drawn for a sample (its positive, its negatives, its crop) depends on (seed, epoch, index)
-alone, so it is the same for any number of workers and processes, and after a resume. A batch holds
-every distinct image and text once; the fields of `Features` are indices into them.
+A sample's draws (positive, negatives, crop) depend only on (seed, epoch, index), so they are the same for any number of
+workers and processes and after a resume. A batch contains every distinct image and text once; the fields of `Features`
+are indices into them.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ from equipoise.train.data.texts import PackedTexts, pack, row_length
 from equipoise.train.model import Trainable
 from equipoise.train.recipe import Recipe
 
-CACHE_BYTES = 1 << 30  # images are kept ready in memory as long as all of them together fit
-KEPT_TEXTS = 200_000  # tokenized texts kept for the next epoch, by each worker
+CACHE_BYTES = 1 << 30  # of decoded images in memory
+KEPT_TEXTS = 200_000  # tokenized texts that each worker keeps for the next epoch
 MISSING = -1
-HARD_IMAGE = ", hard image"  # marks what was wrong with an image that is not the sample's own
+HARD_IMAGE = ", hard image"  # marks problems with a hard image
 
 
 @dataclass
 class Part:
-    """One source of training data. Several are concatenated, unless one of them has a weight: then each part gets its
-    share of an epoch, and a part without a weight counts as 1."""
+    """One source of training data. Parts are concatenated or, if one has a weight, mixed by weight (default 1)."""
 
     items: Sequence[Item]
     images: ImageSource
@@ -48,7 +47,7 @@ class Part:
 
 
 def shares(parts: Sequence[Part]) -> list[float] | None:
-    """The weights by which parts are mixed; None where every item comes once per epoch."""
+    """The weights of the parts; None if every item comes once per epoch."""
     if len(parts) == 1 or all(part.weight is None for part in parts):
         return None
     return [1.0 if part.weight is None else part.weight for part in parts]
@@ -56,20 +55,19 @@ def shares(parts: Sequence[Part]) -> list[float] | None:
 
 @dataclass
 class Batch:
-    """One process's part of a step. `fields` name rows of the distinct images and texts, or MISSING."""
+    """One process's part of a step. `fields` are rows of the distinct images and texts, or MISSING."""
 
     step: int
     ids: list[str]
-    pixels: list[Tensor]  # chunks of (images, height, width, 3) bytes: one chunk, or several under GradCache
+    pixels: list[Tensor]  # chunks of (images, height, width, 3) bytes; several under GradCache
     texts: list[PackedTexts | Tensor]  # chunks of the distinct texts: packed, or padded
-    fields: dict[str, Tensor]  # of a Features field's leading shape, int64
-    skipped: list[str] = field(default_factory=list)  # what was wrong with the images left out
+    fields: dict[str, Tensor]  # int64, with the leading shape of the Features field
+    skipped: list[str] = field(default_factory=list)  # problems of the images left out
 
     def to(self, device: torch.device) -> Batch:
         return self._mapped(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pin_memory(self) -> Batch:
-        """Pin the memory, so that a GPU copies asynchronously."""
         return self._mapped(lambda tensor: tensor.pin_memory())
 
     def _mapped(self, change: Callable[[Tensor], Tensor]) -> Batch:
@@ -84,7 +82,7 @@ class Batch:
 
 
 class TextChunks:
-    """Texts as a model's tower wants them: packed where its family allows it, else padded."""
+    """Texts for a model's tower: packed if its family allows it, else padded."""
 
     def __init__(self, model: Trainable) -> None:
         self.model = model
@@ -98,8 +96,8 @@ class TextChunks:
         return [self._chunk(ids[start : start + size]) for start in range(0, len(ids), size)]
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Once full, the memory stays as it is: epochs come back to every text, so what is kept is found again,
-        while throwing out the oldest would always throw out what comes next."""
+        """A full cache keeps its texts: every epoch needs each of them, and evicting the oldest would always evict the
+        next."""
         new: dict[str, list[int]] = {}
         unknown = [text for text in texts if text not in self._known]
         for text, ids in zip(unknown, self.model.tokenize(unknown), strict=True):
@@ -117,7 +115,7 @@ class TextChunks:
 
 
 class TrainingData(torch.utils.data.Dataset[Batch]):
-    """Batch number s of the whole run, for s in range(len(self)): the dataset is indexed by step."""
+    """Indexed by step: item s is batch s of the whole run."""
 
     def __init__(
         self,
@@ -141,17 +139,17 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         self._keys = [_key(item, source) for item, (_, source) in zip(self.items, places, strict=True)]
         self._distinct = self._keys if recipe.needs.distinct_images else None
         self._epoch: tuple[int, list[NDArray[np.int64]]] | None = None
-        self.keeps_images = True  # workers would each keep their own
+        self.keeps_images = True  # False with workers, which would each keep their own
         self._images: dict[Hashable, NDArray[Any]] = {}
-        self._pooled: dict[Hashable, NDArray[Any]] = {}  # in place of pixels, where the vision tower is frozen
+        self._pooled: dict[Hashable, NDArray[Any]] = {}  # replaces pixels if the vision tower is frozen
         self._image_bytes = 0
         self.first_steps = self._count_steps(recipe.epochs, recipe.max_steps)
 
     def _count_steps(self, epochs: int, steps: int | None) -> list[int]:
-        """The first step of each epoch, and the number of all steps at the end."""
+        """The first step of each epoch, and the total number of steps at the end."""
         if not self._batches(0):
             distinct = " without two captions of one image" if self._distinct else ""
-            most = len(set(self._distinct)) if self._distinct else len(self.items)  # the largest that every epoch fills
+            most = len(set(self._distinct)) if self._distinct else len(self.items)  # the largest that fits every epoch
             fix = f"choose at most {most} (--set batch_size={most})" if most > 1 else "it needs two or more: add items"
             raise UserError(f"{len(self.items)} items make no batch of {self.batch}{distinct}; {fix}")
         first = [0]
@@ -164,7 +162,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         return self.first_steps[-1]
 
     def place(self, step: int) -> tuple[int, int]:
-        """(epoch, batch of the epoch) of a step."""
+        """(epoch, batch within the epoch) of a step."""
         epoch = int(np.searchsorted(self.first_steps, step, side="right")) - 1
         return epoch, step - self.first_steps[epoch]
 
@@ -181,15 +179,13 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         mine = np.array_split(indices, self.processes)[self.rank]
         return self._build(step, epoch, mine.tolist())
 
-    # ------------------------------------------------------------------ one batch
-
     def _build(self, step: int, epoch: int, indices: list[int]) -> Batch:
         pixels: list[NDArray[np.uint8]] = []
         rows: dict[Hashable, int] = {}
         skipped: list[str] = []
 
         def image(index: int) -> int:
-            key: Hashable = self._keys[index] if self.crop is None else index  # two items' crops of one image differ
+            key: Hashable = self._keys[index] if self.crop is None else index  # crops of one image differ between items
             if key not in rows:
                 pixels.append(self._pixels(index, epoch))
                 rows[key] = len(pixels) - 1
@@ -231,13 +227,11 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         )
 
     def _piece(self, count: int, samples: int) -> int:
-        """How many of `count` images or texts go through a tower at once: those of `chunk` samples."""
+        """How many of `count` images or texts belong to `chunk` samples, which a tower sees at once."""
         return count if self.chunk is None else -(-count * self.chunk // samples)
 
-    # ------------------------------------------------------------------ one image
-
     def _pixels(self, index: int, epoch: int) -> NDArray[np.uint8]:
-        """The image in the model's size, still bytes: a quarter of the memory, and the device makes floats faster."""
+        """The image in the model's size, as bytes: a quarter of the memory; the device makes floats faster."""
         key = self._keys[index]
         if key in self._pooled:
             return self._pooled[key]
@@ -255,7 +249,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
 
     def _photo(self, index: int) -> Photo:
         reference = self.items[index].image
-        assert isinstance(reference, ImageRef)  # the loop refuses items without one
+        assert isinstance(reference, ImageRef)  # check_items refuses items without one
         part = int(np.searchsorted(self._offsets, index, side="right")) - 1
         return self.parts[part].images, reference
 
@@ -266,15 +260,15 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         return pixels
 
     def pool(self, model: ClipModel, cache: EmbeddingCache | None, show: bool) -> None:
-        """Every photo through a frozen tower, once; from now on a batch holds what came out. What cannot be read is
-        left for the batch to name."""
+        """Run every photo through a frozen tower once; batches then contain the outputs. Batches report unreadable
+        photos."""
         first = {key: index for index, key in reversed(list(enumerate(self._keys)))}
         photos = [self._photo(index) for index in first.values()]
         rows = pool(photos, model, EmbeddingCache(None) if cache is None else cache, show)
         self._pooled = {key: row for key, row in zip(first, rows, strict=True) if row is not None}
 
     def fits_in_memory(self) -> bool:
-        """Whether all images would fit the cache, judged by the first that can be read."""
+        """Whether all images would fit the cache, estimated from the first readable one."""
         for index in range(len(self.items)):
             try:
                 self._pixels(index, 0)
@@ -285,19 +279,19 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
 
 
 def _key(item: Item, source: int) -> Hashable:
-    """Which image an item shows: two sources may each have a 000001.jpg."""
+    """Identifies an item's image; two sources may each have a 000001.jpg."""
     return None if item.image is None else (source, item.image.path, item.image.box)
 
 
 def _rows(wanted: Any, texts: dict[str, int]) -> Any:
-    """Row numbers in place of texts (None: MISSING), adding to the distinct `texts` what is new."""
+    """Row numbers instead of texts (None: MISSING); new texts are added to `texts`."""
     if isinstance(wanted, list):
         return [_rows(one, texts) for one in wanted]
     return MISSING if wanted is None else texts.setdefault(wanted, len(texts))
 
 
 def random_crop(image: Image.Image, scale: tuple[float, float], rng: random.Random) -> Image.Image:
-    """A part of the image of `scale` of its area and of an aspect ratio from 3:4 to 4:3 (open_clip trains so)."""
+    """A crop with a share of the area within `scale` and an aspect ratio from 3:4 to 4:3, as in open_clip."""
     width, height = image.size
     for _ in range(10):
         area = width * height * (scale[0] + (scale[1] - scale[0]) * rng.random())

@@ -1,7 +1,6 @@
-"""What a sample shows in an epoch: its positive, its negatives, its hard image, its dense captions.
+"""What a sample shows in an epoch: its positive, negatives, hard image and dense captions.
 
-Each draw is a function of (seed, epoch, index, what for); texts are strings here, None where the
-item has none that fits.
+Each draw depends only on (seed, epoch, index, purpose). Texts are strings here; None if the item has no fitting text.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ Drawn = TypeVar("Drawn")
 
 @dataclass
 class Sample:
-    """The texts of a sample by field of `Features` (a list where the field has slots), and its hard image's item."""
+    """The texts of a sample by field of `Features` (a list if the field has slots), and the item of its hard image."""
 
     texts: dict[str, str | list[str | None] | None]
     hard_image: int | None = None
 
 
 class Draw:
-    """Draws samples from items; `draw(epoch, index)` always answers the same."""
+    """Draws samples from items; `draw(epoch, index)` is deterministic."""
 
     def __init__(
         self, items: Sequence[Item], needs: Needs, seed: int, places: Sequence[tuple[int, int]] | None = None
     ) -> None:
-        """`places` are (part, image source) of each item: ids mean an item of the same part, paths one source's."""
+        """`places` are (part, image source) of each item: ids are unique in a part, paths in a source."""
         self.items, self.needs, self.seed = items, needs, seed
         places = places or [(0, 0)] * len(items)
         self._hard = _hard_images(items, [part for part, _ in places]) if needs.hard_images else []
@@ -73,7 +72,7 @@ class Draw:
     def _fill(
         self, slots: Sequence[Slot], texts: Sequence[Text], epoch: int, index: int, purpose: str
     ) -> list[str | None]:
-        """One fitting text for each slot, none twice."""
+        """One fitting text for each slot, all different."""
         rng = self._random(epoch, index, purpose)
         found: list[str | None] = []
         for slot in slots:
@@ -82,7 +81,7 @@ class Draw:
         return found
 
     def _dense(self, epoch: int, index: int) -> dict[str, list[str | None]]:
-        """DAC: captions of the image, with replacement, from the captions and positives of all its items."""
+        """Draw, with replacement, from the captions and positives of all items of the image."""
         family = self._same_image[self._photo[index]]
         pool = [
             (text, other)
@@ -100,13 +99,13 @@ class Draw:
 
 
 def _pick(candidates: Sequence[Drawn], rng: random.Random) -> Drawn | None:
-    """One of them; always takes one number from `rng`, so that later draws do not shift."""
+    """One candidate; always consumes one random number, so that later draws do not shift."""
     place = rng.random()
     return candidates[int(place * len(candidates))] if candidates else None
 
 
 def _hard_images(items: Sequence[Item], parts: Sequence[int]) -> list[list[int]]:
-    """For each item, the indices of the items of its part named in tags["hard_images"], a JSON list of ids."""
+    """For each item, the indices of the items of its part that tags["hard_images"] names."""
     numbers = {(part, item.id): index for index, (item, part) in enumerate(zip(items, parts, strict=True))}
     problems = Problems("hard images")
     found: list[list[int]] = []
@@ -126,22 +125,18 @@ def _hard_images(items: Sequence[Item], parts: Sequence[int]) -> list[list[int]]
     return found
 
 
-# ----------------------------------------------------------------------------
-# Which items stand in which batch: a function of (seed, epoch) alone.
-#
-# Nothing here depends on workers, processes or on what happened before, so a run that was killed
-# finds its place by the step number, and every process knows every batch.
+# Which items are in which batch depends only on (seed, epoch), so a killed run finds its place by the step number, and
+# every process knows every batch.
 
 Indices = NDArray[np.int64]
 
 
 def epoch_order(seed: int, epoch: int, sizes: Sequence[int], weights: Sequence[float] | None = None) -> Indices:
-    """The items of one epoch in order; items of part k are numbered after those of the parts before it.
+    """The items of one epoch in order; items are numbered through all parts.
 
-    Without weights the parts are concatenated and every item comes once (CE-CLIP+ trains so on COCO, CC3M
-    and Visual Genome). Weighted, an epoch is as long, and part k gets its share of it: its items come from
-    one endless row of permutations, so that a small part repeats and a large one is seen in full over
-    several epochs.
+    Without weights, every item comes once (as CE-CLIP+ trains on COCO, CC3M and Visual Genome). With weights, an epoch
+    has the same length and part k gets its share. Its items come from an endless sequence of permutations, so a small
+    part repeats, and a large one is seen in full over several epochs.
     """
     counts = list(sizes) if weights is None else _shares(sum(sizes), weights)
     offsets = np.cumsum([0, *sizes[:-1]])
@@ -154,7 +149,7 @@ def epoch_order(seed: int, epoch: int, sizes: Sequence[int], weights: Sequence[f
 
 
 def _shares(total: int, weights: Sequence[float]) -> list[int]:
-    """`total` split by weight, whole numbers, largest remainders first."""
+    """`total` split by weight into whole numbers; the largest remainders are rounded up."""
     exact = [total * weight / sum(weights) for weight in weights]
     counts = [int(value) for value in exact]
     by_remainder = sorted(range(len(exact)), key=lambda part: counts[part] - exact[part])
@@ -164,17 +159,17 @@ def _shares(total: int, weights: Sequence[float]) -> list[int]:
 
 
 def _stream(seed: int, part: int, size: int, start: int, count: int) -> Indices:
-    """`count` entries from `start` of the endless row permutation 0, permutation 1, ... of a part."""
+    """`count` entries from `start` on of the endless sequence permutation 0, permutation 1, ... of a part."""
     first, last = start // size, (start + count - 1) // size
     rounds = [np.random.default_rng([seed, part, number]).permutation(size) for number in range(first, last + 1)]
     return np.concatenate([np.empty(0, np.int64), *rounds])[start - first * size :][:count]
 
 
 def batches(order: Indices, size: int, images: Sequence[Hashable] | None = None) -> list[Indices]:
-    """The order cut into batches of `size`; a short rest is left out, as the papers' loaders do.
+    """The order cut into batches of `size`; a short rest is dropped, as in the papers' loaders.
 
-    With `images` (the image of every item) no batch holds an image twice: a second caption of an image
-    would be a wrong negative of the first. An item that must wait goes into the next batch that takes it.
+    With `images` (the image of every item), no batch contains an image twice, because a second caption of an image is a
+    wrong negative of the first. A postponed item goes into the next batch that can take it.
     """
     if images is None:
         return [order[start : start + size] for start in range(0, len(order) - size + 1, size)]

@@ -1,4 +1,4 @@
-"""What a frozen vision tower says of each photo. It is asked once; a cache keeps the answer by the photo's bytes."""
+"""The output of a frozen vision tower for each photo, computed once and cached by the photo's bytes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from equipoise.models.clip import ClipModel
 from equipoise.train.step.towers import Towers
 
 AT_ONCE = 256  # photos
-CODE = 1  # raised when what is computed here changes
+CODE = 1  # raise it when these vectors change
 
 Photo = tuple[ImageSource, ImageRef]
 
 
 def pool(photos: Sequence[Photo], model: ClipModel, cache: EmbeddingCache, show: bool) -> list[Vector | None]:
-    """The vector of each photo before the projection; None where the photo cannot be read."""
+    """The vector of each photo before the projection; None if the photo cannot be read."""
     towers = Towers(model.network, model.preprocess)
     identity = of_model(model, AT_ONCE, CODE, "image_card") or "this run"
     key = Keys("pooled", identity, str(model.network.dtype))
@@ -37,7 +37,7 @@ def pool(photos: Sequence[Photo], model: ClipModel, cache: EmbeddingCache, show:
                 key(hashlib.sha256(data).digest(), repr(ref.box)) for data, (_, ref) in zip(raw, some, strict=True)
             ]
             known = cache.get(list(dict.fromkeys(names)))
-            if len(known) < len(set(names)):  # whole batches: a vector must not depend on what was known before
+            if len(known) < len(set(names)):  # the whole batch: a vector must not depend on what was cached
                 pixels = threads.map(lambda data, photo: _pixels(data, photo[1], model), raw, some)
                 seen = {name: one for name, one in zip(names, pixels, strict=True) if one is not None}
                 if seen:
@@ -58,7 +58,7 @@ def _read(photo: Photo) -> bytes | None:
 
 
 def _pixels(data: bytes, ref: ImageRef, model: ClipModel) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]] | None:
-    """Pillow lets go of Python's lock while it decodes, so threads help."""
+    """Runs in threads: Pillow releases Python's lock while it decodes."""
     try:
         return np.asarray(model.preprocess.pixels(decode_image(data, ref)))
     except ImageProblem:

@@ -1,11 +1,9 @@
-"""Captions without padding: many short ones share a row, each blind to the others.
+"""Packs captions without padding: several share a row, with attention only within each caption.
 
-CLIP's context is 77 tokens, a COCO caption has 13 in the median; padded, five sixths of the text
-tower's work is spent on nothing. CLIP's tower is causal, so what stands after a caption's end
-cannot change its embedding: captions are laid end to end in rows, attention is kept inside each
-caption by a block-diagonal mask, and positions start anew with each. The embeddings are those of
-the padded form; only the rounding of larger or smaller matrix products differs. Rows rather than
-one long line, because a batch of rows suits every attention kernel, the CPU and torch.compile.
+CLIP's context is 77 tokens and a COCO caption has 13 in the median, so padding would be five sixths of the text tower's
+work. CLIP's text tower is causal, so tokens after a caption's end cannot change its embedding. Captions are laid end to
+end in rows, a block-diagonal mask separates them, and positions restart with each. The embeddings equal those of the
+padded form up to rounding. Rows rather than one long sequence suit every attention kernel, the CPU and torch.compile.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ PADDING = -1  # the segment of a row's unused tail
 
 @dataclass
 class PackedTexts:
-    """Texts laid into rows. Text u occupies `lengths[u]` tokens from `starts[u]` of the flattened rows."""
+    """Texts in rows. Text u has `lengths[u]` tokens from `starts[u]` on in the flattened rows."""
 
     tokens: Tensor  # (R, L) int64
     positions: Tensor  # (R, L) int64, starting at 0 for each text
@@ -32,12 +30,12 @@ class PackedTexts:
 
     @property
     def ends(self) -> Tensor:
-        """Where each text's last token (CLIP's end of text, which it pools) stands in the flattened rows."""
+        """The place of each text's last token (CLIP pools the end of text) in the flattened rows."""
         return self.starts + self.lengths - 1
 
 
 def block_mask(segments: Tensor, dtype: torch.dtype) -> Tensor:
-    """(R, 1, L, L), to be added to attention scores: 0 within a text and backwards, else the lowest number."""
+    """(R, 1, L, L), added to attention scores: 0 for earlier tokens of the same text, else the lowest number."""
     length = segments.shape[1]
     same = segments[:, :, None] == segments[:, None, :]
     backwards = torch.ones(length, length, dtype=torch.bool, device=segments.device).tril()
@@ -46,12 +44,12 @@ def block_mask(segments: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def row_length(context: int) -> int:
-    """Tokens a row holds: at least one longest text, a multiple of 8 for the attention kernels."""
+    """Tokens per row: at least the longest text, and a multiple of 8 for the attention kernels."""
     return max(32, -(-context // 8) * 8)
 
 
 def pack(ids: Sequence[Sequence[int]], length: int) -> PackedTexts:
-    """Lay texts into rows of `length` tokens: longest first, each into the fullest row that takes it."""
+    """Best-fit packing into rows of `length` tokens: longest text first, into the fullest row with room."""
     lengths = np.array([len(text) for text in ids], dtype=np.int64)
     if len(lengths) == 0 or lengths.min() == 0:
         raise ValueError("every text needs at least one token")

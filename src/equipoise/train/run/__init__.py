@@ -1,1 +1,1 @@
-"""A run from start to export: the loop, checkpoints, log, interrupts, the model card."""
+"""A run from start to export: the loop, checkpoints, log, interrupts and model card."""

@@ -1,4 +1,4 @@
-"""Whether recipe, items and model fit together, said before anything is written; and what makes a run that run."""
+"""Checks before anything is written that recipe, items and model fit together, and computes a run's identity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from equipoise.core.errors import Problems, UserError
+from equipoise.core.errors import Problems, UserError, listed
 from equipoise.core.files import sha256_file, sha256_json
 from equipoise.core.progress import is_quiet, progress
 from equipoise.data.identity import of_card, of_code, of_items
@@ -28,12 +28,12 @@ from equipoise.train.step.lora import refuse_with_freeze
 
 
 def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list[str]:
-    """All that is wrong with the items for this recipe, at once; returns how many samples have what it needs."""
+    """Raise with all problems of the items for this recipe; else return lines about the samples with hard texts."""
     items = [item for part in parts for item in part.items]
     problems = Problems(f"{recipe.name} cannot train on these items")
     without = [item.id for item in items if item.image is None]
     if without:
-        problems.add("images", f"{len(without)} of {len(items)} items have none, the first {without[0]!r}")
+        problems.add("images", f"{len(without)} of {len(items)} items have none; the first is {without[0]!r}")
     needs = recipe.needs
     if needs.positive and not any(_fits(needs.positive, item.positives) for item in items):
         problems.add("positives", _none("positive", (needs.positive,), items))
@@ -52,23 +52,23 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list
     refuse_with_freeze(recipe)
     hint = "Write hard positives and negatives with `equipoise perturb`, or choose another recipe."
     if len(without) == len(items):
-        hint = "Perturb a file that names the image next to each caption, for instance a table with image and caption."
+        hint = "Perturb a file that names the image of each caption, for instance a table with image and caption."
     problems.raise_if_any(hint)
     for name in ("batch_size", "epochs", "max_steps"):
         value = getattr(recipe, name)
         if value is not None and value < 1:
             raise UserError(f"{name.replace('_', ' ')}: expected at least 1, found {value}")
-    return _told(recipe, items, counts)
+    return _summary(recipe, items, counts)
 
 
 _PAIRS = (
-    "two files of the same captions are not one: equipoise perturb CAPTIONS --recipe "
-    "hard_positives_rules,crepe_ma_2023 writes both, and perturbing an items file adds to it"
+    "write both with one command, equipoise perturb CAPTIONS --recipe hard_positives_rules,crepe_ma_2023; "
+    "perturbing an items file adds to it"
 )
 
 
 def _counts(recipe: Recipe, items: Sequence[Item]) -> dict[str, int]:
-    """How many samples have the texts that the recipe needs."""
+    """How many samples have the texts that the recipe uses."""
     needs = recipe.needs
     right = [needs.positive is not None and _fits(needs.positive, item.positives) for item in items]
     wrong = [any(_fits(slot, item.negatives) for slot in needs.negatives) for item in items]
@@ -78,14 +78,14 @@ def _counts(recipe: Recipe, items: Sequence[Item]) -> dict[str, int]:
     return found | ({"both": both} if len(found) == 2 else {})
 
 
-def _told(recipe: Recipe, items: Sequence[Item], counts: dict[str, int]) -> list[str]:
-    """The counts for people: a loss never says that it had nothing to learn from."""
+def _summary(recipe: Recipe, items: Sequence[Item], counts: dict[str, int]) -> list[str]:
+    """The counts in words, since the loss does not show that texts are missing."""
     if not counts:
         return []
     shown = ", ".join(f"{name} {count:,} ({100 * count / len(items):.1f} %)" for name, count in counts.items())
     lines = [f"{len(items):,} samples; with {shown}"]
     if lacking := len(items) - counts.get("both", len(items)):
-        lines.append(f"warning: {lacking:,} samples lack a positive or a negative; what is missing teaches nothing")
+        lines.append(f"warning: {lacking:,} samples lack a positive or a negative; they train only the other losses")
     if len(slots := recipe.needs.negatives) > 1:
         filled = {slot.name: sum(_fits(slot, item.negatives) for item in items) for slot in slots}
         lines.append("negatives: " + ", ".join(f"{name} {count:,}" for name, count in filled.items()))
@@ -105,11 +105,8 @@ def _none(what: str, slots: Sequence[Slot], items: Sequence[Item]) -> str:
 
 
 def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos: Photos) -> dict[str, Any]:
-    """Everything that decides the trained weights, as JSON; a folder with another identity is another run's.
-
-    The base is its whole card: other activations or another preprocessing of the same weights train another model.
-
-    Images count by their bytes. Chunks, workers, device and number of processes change rounding at most.
+    """Everything that the trained weights depend on, as JSON: the recipe, the items, the bytes of the images, the base
+    model's whole card, and the code. Chunks, workers, device and number of processes change only rounding.
     """
     found = data_identity(recipe, parts) | {
         "images": photos.to_json(),
@@ -121,7 +118,7 @@ def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos
 
 
 def data_identity(recipe: Recipe, parts: Sequence[Part]) -> dict[str, Any]:
-    """The part of it that is known before the model and the photos are read."""
+    """The part of the identity that is known before the model and the photos are read."""
     settings = recipe.describe()
     return {
         "recipe": settings.pop("name"),
@@ -134,19 +131,14 @@ def data_identity(recipe: Recipe, parts: Sequence[Part]) -> dict[str, Any]:
     }
 
 
-# ----------------------------------------------------------------------------
-# The photos of a run: one digest of their bytes, and how many may be unreadable.
-#
-# Two folders may hold other photos under the same names, and a run on one of them is not a run on the other. Size and
-# date do not tell (a copy has a new date, a changed pixel need not change the size), so the bytes are hashed, each
-# time a run is started: for a folder those of the items' photos, for tar and Parquet shards the files. That is as fast
-# as the disk: COCO's 118,287 photos (19 GB) take half a minute at 600 MB per second, and less from memory. A source of
-# one's own is asked for every photo, unless its attribute `digest` says what its photos are.
+# The bytes of its photos identify a run, since names, sizes and dates may stay the same when photos change. They are
+# hashed each time a run starts: the items' photos in a folder, or whole tar and Parquet shards. COCO's 118,287 photos
+# (19 GB) take half a minute at 600 MB per second. A user's own image source is read photo by photo, unless its
+# attribute `digest` identifies its photos.
 
 MAX_SKIPPED = 0.01  # largest share of unreadable images
-SHOWN = 5
-_TOGETHER = 1000  # photos handed to the threads at a time: Ctrl-C waits for no more
-_BAR_FROM = 5000  # photos that take long enough for a bar
+_TOGETHER = 1000  # photos hashed between checks for Ctrl-C
+_BAR_FROM = 5000  # photos; fewer need no progress bar
 _Found = TypeVar("_Found")
 
 
@@ -161,7 +153,7 @@ class Photos:
 
 
 def read_photos(parts: Sequence[Part], *, show: bool = False) -> Photos:
-    """Hash the photos of all parts, those of a source that several parts share once."""
+    """Hash the photos of all parts; a source that several parts share is read once."""
     started = time.monotonic()
     sources = {id(part.images): part.images for part in parts}
     wanted: dict[int, dict[str, None]] = {number: {} for number in sources}
@@ -177,17 +169,17 @@ def read_photos(parts: Sequence[Part], *, show: bool = False) -> Photos:
     count = sum(map(len, wanted.values()))
     seconds = time.monotonic() - started
     if show and seconds > 1 and not is_quiet():
-        print(f"{count:,} photos hashed in {seconds:.0f} s: they are part of what makes this run", file=sys.stderr)
+        print(f"{count:,} photos hashed in {seconds:.0f} s to identify this run", file=sys.stderr)
     return Photos(sha256_json([hashed[id(part.images)][0] for part in parts]), count, unread)
 
 
 def _hashed(source: ImageSource, paths: Sequence[str], show: bool) -> tuple[str, dict[str, str]]:
-    """(digest of the photos, path -> why it cannot be read)."""
+    """(digest of the photos, path -> why the photo cannot be read)."""
     if isinstance(source, TarImages | ParquetImages):
         shards = _in_threads(sha256_file, source.paths, show, "shards")
         problems = {path: f"{path}: not {source}" for path in absent(source, paths)}
         return sha256_json([sorted(shards), sorted(problems)]), problems
-    if isinstance(said := getattr(source, "digest", None), str):  # photos that follow from their paths
+    if isinstance(said := getattr(source, "digest", None), str):  # photos that are made from their paths
         return sha256_json([said, list(paths)]), {}
     problems = {}
 
@@ -200,7 +192,7 @@ def _hashed(source: ImageSource, paths: Sequence[str], show: bool) -> tuple[str,
 
     if isinstance(source, FolderImages):
         digests: list[str | None] = _in_threads(digest, paths, show and len(paths) >= _BAR_FROM, "photos")
-    else:  # a source of the user's, which need not be safe in threads
+    else:  # a user's own source, which may not be thread-safe
         digests = [digest(path) for path in paths]
     return sha256_json([list(pair) for pair in zip(paths, digests, strict=True)]), problems
 
@@ -216,13 +208,11 @@ def _in_threads(work: Callable[[Any], _Found], values: Sequence[str | Path], sho
 
 
 def refuse_skipped(skipped: Sequence[str], items: int, most: float) -> None:
-    """Stop a run of which more is skipped than was agreed to: its card would speak of data that it never saw."""
+    """Stop a run that skips more than the allowed share of its items."""
     if len(skipped) <= most * items:
         return
-    more = [f"... and {len(skipped) - SHOWN:,} more"] if len(skipped) > SHOWN else []
-    listed = "\n  ".join([*skipped[:SHOWN], *more])
     raise UserError(
         f"{len(skipped):,} of {items:,} items ({100 * len(skipped) / items:.1f} %) have an image that cannot be read, "
-        f"more than --max-skipped {most:g} allows:\n  {listed}\n"
-        "Is the image folder the right one? Repair or remove them, or allow a larger share with --max-skipped."
+        f"more than --max-skipped {most:g} allows:\n{listed(skipped)}\n"
+        "Is this the right image folder? Repair or remove the images, or allow a larger share with --max-skipped."
     )

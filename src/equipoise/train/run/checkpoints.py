@@ -1,14 +1,13 @@
 """Checkpoints that survive a kill at any moment.
 
-    OUT/run.json                what is being trained (see run_folder.py): another run's folder is refused
-    OUT/watched.json            on what the steps are evaluated
-    OUT/checkpoints/step-N/     a standard transformers folder, and training_state.pt next to the weights
-    OUT/latest, OUT/best        the name of a checkpoint folder, changed only once that folder is whole
+    OUT/run.json                the run's identity (see run_folder.py): another run's folder is refused
+    OUT/watched.json            what the steps are evaluated on
+    OUT/checkpoints/step-N/     a standard transformers folder plus training_state.pt
+    OUT/latest, OUT/best        the name of a checkpoint folder, changed only when that folder is complete
     OUT/model/                  the finished model
 
-A folder is written under another name, flushed to the disk and renamed; then the pointer is changed;
-only then older folders go. A half-written folder is never pointed to; one that a disk damaged later
-is passed over for the one before it.
+A folder is written under a temporary name, flushed to disk and renamed; then the pointer is changed, and only then are
+older folders removed. A checkpoint that cannot be read is skipped for the one before it.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _Loaded = TypeVar("_Loaded")
 
 
 class Checkpoints:
-    """The folders of one run; `keep` of the latest and the best stay."""
+    """The folders of one run; the `keep` latest and the best are kept."""
 
     def __init__(self, out: Path, keep: int = 2) -> None:
         self.out, self.keep = out, max(1, keep)
@@ -52,16 +51,15 @@ class Checkpoints:
         self.damaged: set[Path] = set()
 
     def claim(self, identity: dict[str, Any]) -> None:
-        """Take the output folder for this run, or find that it already is this run's."""
         run_folder.take(self.out, "train", identity, claim=CLAIM)
 
     def refuse_early(self, known: dict[str, Any]) -> None:
-        """Raise where `claim` would, before the model is loaded and the photos are hashed."""
-        known.pop("warmup_steps", None)  # cut to the number of steps, which depends on the photos
+        """Raise what `claim` would raise, before the model is loaded and the photos are hashed."""
+        known.pop("warmup_steps", None)  # depends on the number of steps, and so on the photos
         run_folder.refuse_early(self.out, "train", known, claim=CLAIM)
 
     def watch(self, identity: Mapping[str, Any]) -> None:
-        """What `best` is measured by, once it is known: the log and `best` are never of two test sets."""
+        """Fix what `best` is measured on, so that log and `best` never mix two test sets."""
         run_folder.take(self.out, "train --watch", identity, writes=(), claim=WATCHED)
 
     @property
@@ -82,7 +80,7 @@ class Checkpoints:
         return target
 
     def _clean(self) -> None:
-        """Remove what is neither among the last nor the best, and what a kill left half-written."""
+        """Remove old checkpoints and half-written folders."""
         done = [path for path in self._steps() if path not in self.damaged]
         wanted = {*done[-self.keep :], self.pointed("latest"), self.pointed("best"), *self.damaged}
         for path in list(self.folder.iterdir()):
@@ -93,7 +91,7 @@ class Checkpoints:
         return sorted(path for path in self.folder.iterdir() if path.name.startswith("step-"))
 
     def load_latest(self, load: Callable[[Path], _Loaded], tell: bool = True) -> tuple[Path, _Loaded] | None:
-        """The newest checkpoint that `load` can read, with what it read; None where there is none."""
+        """The newest checkpoint that `load` can read, and its result; None if there is none."""
         latest = self.pointed("latest")
         if latest is None:
             return None
@@ -106,13 +104,12 @@ class Checkpoints:
                 self.damaged.add(folder)
                 if tell:
                     why = " ".join(str(error).split())[:100]
-                    print(f"{folder}: cannot be read ({why}); going back to the one before it", file=sys.stderr)
+                    print(f"{folder}: cannot be read ({why}); using the one before it", file=sys.stderr)
         if tell:
             print("no checkpoint can be read; the run starts over", file=sys.stderr)
         return None
 
     def pointed(self, pointer: str) -> Path | None:
-        """The folder a pointer names, if it is there."""
         path = self.out / pointer
         if not path.exists():
             return None
@@ -120,7 +117,7 @@ class Checkpoints:
         return folder if folder.is_dir() else None
 
     def best(self, metric: str) -> Path | str | None:
-        """The best checkpoint, or in words that step 0 was not beaten; None where nothing was evaluated on the way."""
+        """The best checkpoint, or a message that no step beat the base; None if nothing was evaluated."""
         found = [record["metrics"][metric] for record in read_log(self.out) if "metrics" in record]
         beaten = len(found) < 2 or max(found[1:]) > found[0]
         return self.pointed("best") if beaten else "no step beat the base"
@@ -132,9 +129,9 @@ class Checkpoints:
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """A new folder to write into; it becomes `target`, replacing it, when everything is on the disk."""
+    """A new folder to write into; it replaces `target` once everything is on disk."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    for left in target.parent.glob(f".{target.name}.*"):  # by a killed run; this one has the lock of the run's folder
+    for left in target.parent.glob(f".{target.name}.*"):  # of a killed run; this one has the lock
         shutil.rmtree(left, ignore_errors=True)
     part = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     try:
@@ -150,14 +147,14 @@ def whole_folder(target: Path) -> Iterator[Path]:
         full = "No space left" in str(error) or (isinstance(error, OSError) and error.errno == errno.ENOSPC)
         if full or isinstance(error, OSError):
             why = "the disk is full" if full else error
-            raise UserError(f"{target}: could not be written ({why}); earlier checkpoints are whole") from error
+            raise UserError(f"{target}: could not be written ({why}); earlier checkpoints are complete") from error
         raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
 def _remove(folder: Path) -> None:
-    """Out of sight at once: a kill while its files are removed must not leave half a checkpoint under its name."""
+    """Rename first, so that a kill cannot leave half a checkpoint under its name."""
     gone = folder if folder.name.startswith(".") else folder.with_name(f".{folder.name}.gone")
     if gone != folder:
         shutil.rmtree(gone, ignore_errors=True)
@@ -168,7 +165,7 @@ def _remove(folder: Path) -> None:
 def _save_state(state: dict[str, Any], path: Path) -> None:
     try:
         torch.save(state, path)
-    except RuntimeError as error:  # torch says that its writer failed, never what the disk said
+    except RuntimeError as error:  # torch does not pass on the reason
         raise OSError("torch could not write all of it; most likely the disk is full") from error
 
 
@@ -180,10 +177,7 @@ def _flush(path: Path) -> None:
         os.close(handle)
 
 
-# ----------------------------------------------------------------------------
-# The model card next to an exported model: what was trained, on what, by which code, and what it scored.
-
-_revision = functools.cache(code_revision)  # a run is of one revision; asking git takes a moment each time
+_revision = functools.cache(code_revision)  # calling git takes time
 
 
 def model_card(
@@ -196,7 +190,7 @@ def model_card(
     metrics: Mapping[str, float],
     skipped: int = 0,
 ) -> str:
-    """README.md of a model folder, with the front matter the hub reads."""
+    """README.md of a model folder, with front matter for the hub."""
     code = _revision()
     revision = "" if code is None else f" at {code.revision}{' (with local changes)' if code.dirty else ''}"
     scores = ["| measured during training | |", "| --- | --- |"]
@@ -231,19 +225,15 @@ Load it with `equipoise eval {spec} --bench ...` or {library}.
 """
 
 
-# ----------------------------------------------------------------------------
-# WiSE-FT (Wortsman et al. 2022): between the base and the finetuned weights often lies the better model.
-
-
 @torch.no_grad()
 def interpolate(base: torch.nn.Module, tuned: torch.nn.Module, alpha: float) -> None:
-    """Make the weights of `tuned` (1 - alpha) base + alpha tuned: 0 gives the base back, 1 changes nothing."""
+    """WiSE-FT (Wortsman et al. 2022): set the weights of `tuned` to (1 - alpha) base + alpha tuned."""
     if not 0 <= alpha <= 1:
         raise UserError(f"WiSE-FT's weight of the finetuned model must lie between 0 and 1, found {alpha}")
     old = base.state_dict()
     new = tuned.state_dict()
     if odd := sorted((old.keys() ^ new.keys()) - {"logit_scale"}):  # training may have added it
-        raise UserError(f"base and finetuned model are of different architectures ({len(odd)} weights, first {odd[0]})")
+        raise UserError(f"base and finetuned model have different architectures ({len(odd)} weights, first {odd[0]})")
     for name, weight in new.items():
         if weight.is_floating_point() and name in old:
             weight.lerp_(old[name].to(weight), 1 - alpha) if alpha != 1 else None

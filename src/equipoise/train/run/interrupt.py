@@ -1,9 +1,9 @@
-"""Ctrl-C and SIGTERM: the run saves what it has and says how to go on.
+"""Ctrl-C and SIGTERM: the run saves its state and says how to resume.
 
-Outside of the loop they end the process at once: there is nothing to save. In the loop a step is finished first. A step
-may take minutes (a large model on a CPU), an evaluation too, and whoever sends SIGTERM follows it with SIGKILL: so with
-`within` seconds given, a thread saves the state after the last whole step while the step in flight goes on, and ends
-the process. The lock `whole` is held wherever weights, optimizer and step number do not belong together.
+Outside the loop a signal ends the process at once, since there is nothing to save. In the loop, the current step is
+finished first. A step or an evaluation may take minutes, and SIGTERM is usually followed by SIGKILL. So with `within`
+seconds given, a thread then saves the state after the last complete step, while the current step goes on, and ends the
+process. The lock `whole` is held while weights, optimizer and step number do not match.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from equipoise.core.errors import Stopped, UserError
@@ -25,13 +25,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupt:
-    """While open, the first SIGINT or SIGTERM stops the run; a second one ends the process as usual."""
+    """Inside, the first SIGINT or SIGTERM stops the run; a second one ends the process as usual."""
 
     def __init__(self, within: float | None = None) -> None:
         self.within = within
         self.whole = threading.RLock()
         self._asked = False
-        self.code = 130  # what shells expect of the signal that came
+        self.code = 130  # exit code for the signal
         self._called, self._over = threading.Event(), threading.Event()
         self._save: Callable[[], str] | None = None
         self._before: dict[signal.Signals, Any] = {}
@@ -41,9 +41,7 @@ class Interrupt:
             self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._restore()
 
     def _restore(self) -> None:
@@ -60,9 +58,9 @@ class Interrupt:
 
     @contextmanager
     def steps(self, save: Callable[[], str]) -> Iterator[None]:
-        """Inside, a signal is only noted. `save` saves the last whole step and returns the message for the user."""
+        """Inside, signals are only noted. `save` saves the last complete step and returns the message for the user."""
         self._save = save
-        if self.within is not None:  # started here and not by the signal, which may come while a lock is held
+        if self.within is not None:  # not started by the signal, which may come while a lock is held
             threading.Thread(target=self._wait, args=(self.within,), daemon=True).start()
         try:
             yield
@@ -76,25 +74,25 @@ class Interrupt:
         self._over.wait(within)
         with self.whole:
             save = self._save
-            if save is None:  # the step was over in time
+            if save is None:  # the step ended in time
                 return
             try:
                 said, code = save(), self.code
             except UserError as error:
                 said, code = str(error), 2
             print(f"error: {said}", file=sys.stderr, flush=True)
-            for child in multiprocessing.active_children():  # they decode images; nothing of theirs is kept
+            for child in multiprocessing.active_children():  # they only decode images
                 child.kill()
             os._exit(code)
 
     def asked(self) -> bool:
-        """Whether to stop after this step; all processes answer alike."""
+        """Whether to stop after this step; the same in all processes."""
         if distributed.processes() == 1:
             return self._asked
         return any(flag for (flag,) in distributed.exchange([int(self._asked)]))
 
 
 def worker_signals(_: int) -> None:
-    """For processes that decode images: they ignore Ctrl-C, which the parent handles, and SIGTERM ends them."""
+    """For processes that decode images: the parent handles Ctrl-C, and SIGTERM ends them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

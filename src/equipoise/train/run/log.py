@@ -1,4 +1,4 @@
-"""What a run tells while it runs: a bar, a line of JSON per step, and at the end a table and a plot."""
+"""The output of a run: a progress bar, a line of JSON per step, and at the end a table and a plot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
@@ -25,7 +24,7 @@ LOG = "log.jsonl"
 
 
 def read_log(out: Path) -> list[dict[str, Any]]:
-    """The records of a run so far; a last line cut short by a kill is left out."""
+    """The records of a run so far, without a last line cut short by a kill."""
     path = out / LOG
     if not path.exists():
         return []
@@ -34,12 +33,12 @@ def read_log(out: Path) -> list[dict[str, Any]]:
 
 
 def in_words(name: str, value: float) -> str:
-    """One of our shares in percent, as everywhere; a number of a user's own as it is."""
+    """Our metrics in percent; a user's own metric as it is."""
     return f"{100 * value:.1f} %" if name in SHARES else f"{value:.4f}"
 
 
 class RunLog:
-    """The log of one run, open for more. Records of steps after `step` (a kill lost them) are dropped."""
+    """The log of one run. Records after `step`, of steps that a kill lost, are dropped."""
 
     def __init__(self, out: Path, step: int, steps: int, show: bool = True, write: bool = True) -> None:
         self.out = out
@@ -64,14 +63,12 @@ class RunLog:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
         self._handle.close()
 
     def steps(self, records: list[dict[str, Any]], images: int) -> None:
-        """Records of the steps since the last call, which saw `images` images."""
+        """Write records of the steps since the last call, which used `images` images."""
         now = time.monotonic()
         rate = images / max(now - self._last, 1e-9)
         self._last = now
@@ -79,7 +76,7 @@ class RunLog:
             self._handle.write(json.dumps(record | {"images_per_s": round(rate, 1)}) + "\n")
         self._handle.flush()
         last = records[-1]
-        text = f"loss {last['loss']:.3f}  {rate:,.0f} images/s"  # its parts are in the log: they do not fit a screen
+        text = f"loss {last['loss']:.3f}  {rate:,.0f} images/s"  # the parts of the loss are in the log
         self._progress.update(self._task, completed=last["step"], description=text)
 
     def evaluation(self, step: int, metrics: dict[str, float]) -> None:
@@ -90,11 +87,10 @@ class RunLog:
             self._progress.console.print(f"step {step}{'' if step else ' (base)'}: {shown}")
 
     def stop(self) -> None:
-        """Give the terminal back."""
         self._progress.stop()
 
     def pause(self) -> None:
-        """The time since the last step (an evaluation, a checkpoint) is none of training's rate."""
+        """Leave the time since the last step (an evaluation, a checkpoint) out of the rate."""
         self._last = time.monotonic()
 
 
@@ -117,9 +113,6 @@ def write_summary(out: Path) -> None:
         handle.write(line_chart(lines, "step", "loss (parts unweighted)"))
 
 
-# ----------------------------------------------------------------------------
-# A line chart as SVG, written by hand: one picture per run is not worth matplotlib and what comes with it.
-
 Point = tuple[float, float]
 
 _WIDTH, _HEIGHT = 800, 450
@@ -130,8 +123,8 @@ _LINE = '<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="{}" strok
 
 
 def line_chart(lines: Mapping[str, Sequence[Point]], x_label: str, y_label: str) -> str:
-    """One line per name, the first in black; a line breaks where its value is not a finite number."""
-    right = _WIDTH - 50 - 8 * max(map(len, lines))  # what is right of it belongs to the names
+    """An SVG line chart: one line per name, the first in black; a line breaks where its value is not finite."""
+    right = _WIDTH - 50 - 8 * max(map(len, lines))  # the names are to the right
     bottom = _HEIGHT - _BOTTOM
     known = [(x, y) for points in lines.values() for x, y in points if math.isfinite(y)] or [(0.0, 0.0)]
     x_ticks, y_ticks = _ticks([x for x, _ in known], least=1), _ticks([y for _, y in known])
@@ -170,14 +163,14 @@ def line_chart(lines: Mapping[str, Sequence[Point]], x_label: str, y_label: str)
 
 
 def _visible(points: Iterable[Point]) -> Iterable[Point]:
-    """The lowest and the highest point per pixel: a long run stays small on disk, and keeps its peaks."""
+    """The lowest and highest point per pixel: a long run gives a small file and keeps its peaks."""
     for _, column in groupby(points, key=lambda point: int(point[0])):
         by_height = sorted(column, key=lambda point: point[1])
-        yield from sorted((by_height[0], by_height[-1]))  # a lone point comes twice and is drawn as a dot
+        yield from sorted((by_height[0], by_height[-1]))  # a single point comes twice and is drawn as a dot
 
 
 def _ticks(values: Sequence[float], least: float = 0.0) -> list[float]:
-    """Some ten round numbers at most, from below the values to above them, at least `least` apart."""
+    """About ten round numbers that span the values, at least `least` apart."""
     low, high = min(values), max(values)
     if high - low < 1e-9 * max(abs(low), abs(high), 1.0):
         low, high = low - 0.5, high + 0.5

@@ -1,9 +1,8 @@
-"""The one training loop: `train(recipe, items, model, out, images=...)` gives the folder of the finished model.
+"""The training loop: `train(recipe, items, model, out, images=...)` returns the folder of the finished model.
 
-A run is a function of its recipe, items, model and seed. It can be killed at any step and started
-again with the same call; on one machine it then ends with the same weights to the bit, because the
-batches, the draws and the learning rate depend on the step number alone, and the rest (weights,
-optimizer, the loss's memory) is in the checkpoint.
+A run depends only on recipe, items, model and seed. It can be killed at any step and resumed with the same call. On the
+same machine it then ends with exactly the same weights, because batches, draws and learning rate depend only on the
+step number, and the rest (weights, optimizer, state of the loss) is in the checkpoint.
 """
 
 from __future__ import annotations
@@ -60,18 +59,18 @@ def train(
     max_skipped: float = MAX_SKIPPED,
     show: bool = True,
 ) -> Path:
-    """Finetune `model` (which stays as it is) and return the folder of the result, OUT/model.
+    """Finetune a copy of `model` and return the folder of the result, OUT/model.
 
-    The same call goes on with a run that was stopped, and returns at once when it is finished.
+    The same call resumes a stopped run, and returns at once if the run is finished.
 
-    images        folder, tar or Parquet shards of the items' images (`Part`s bring their own)
-    evaluation    what is measured on the way, and by what the best checkpoint is kept
-    saving        how often, and how many checkpoints stay
+    images        folder, tar or Parquet shards of the items' images (`Part`s have their own)
+    evaluation    what is measured during the run, and the metric of the best checkpoint
+    saving        how often checkpoints are written, and how many are kept
     hardware      device, workers, chunk (GradCache), compiled
-    max_skipped   share of the items whose image may be unreadable; more stop the run
-    show          the progress bar and the lines next to it
+    max_skipped   largest share of items whose image is unreadable
+    show          print the progress bar and notes
 
-    What is learnt and for how long (steps, batch, seed, crops) is the recipe's: `get_recipe(name, max_steps=100)`.
+    Steps, batch size, seed and crops are settings of the recipe: `get_recipe(name, max_steps=100)`.
     """
     where = distributed.local_device(torch.device(pick_device(hardware.device)))
     parts = _parts(items, images)
@@ -95,13 +94,13 @@ def _parts(items: Sequence[Item] | Sequence[Part], images: str | Path | ImageSou
 
 
 def _alone(out: str | Path) -> AbstractContextManager[None]:
-    """One run at a time writes `out`: the first of its processes holds the lock for all."""
+    """The first process locks `out` for all processes of the run."""
     return run_folder.locked(out) if distributed.rank() == 0 else nullcontext()
 
 
 @contextmanager
 def _determinism() -> Iterator[None]:
-    """The same bytes each time, as far as the device can; what cannot is not worth a warning every step."""
+    """Deterministic algorithms where the device has them, without a warning at every step where it has not."""
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     filled = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -117,7 +116,7 @@ def _determinism() -> Iterator[None]:
 
 
 class _Run:
-    """The state of a run: what changes with every step, and how it is saved and found again."""
+    """The state of a run, and how it is saved and restored."""
 
     def __init__(
         self,
@@ -180,7 +179,7 @@ class _Run:
         self.best: float | None = None
 
     def _workers(self, workers: int | None) -> int:
-        """None are needed where all images stay in memory and a step is not over before its data is ready."""
+        """0 if all images stay in memory and the CPU does the training."""
         if self.recipe.freeze is not None:
             return 0
         if workers is not None:
@@ -189,10 +188,8 @@ class _Run:
             return 0
         return min(8, os.cpu_count() or 1)
 
-    # ------------------------------------------------------------------ the loop
-
     def go(self, evaluation: Evaluation | None, max_skipped: float, interrupt: Interrupt) -> Path:
-        if self.main:  # not before everything was found to fit: what fails must not keep the folder
+        if self.main:  # after all checks: a refused run must not claim the folder
             photos = read_photos(self.parts, show=self.show)
             refuse_skipped(photos.unread, len(self.data.items), max_skipped)
             self.identity = run_identity(self.recipe, self.parts, self.base, photos)
@@ -203,12 +200,12 @@ class _Run:
         if self.checkpoints.model.is_dir():
             return self.checkpoints.model
         self._resume()
-        if self.recipe.freeze is not None and isinstance(self.model, ClipModel):  # others were refused
-            self._say("the vision tower is frozen: every photo goes through it once")
+        if self.recipe.freeze is not None and isinstance(self.model, ClipModel):  # check_items refuses others
+            self._say("the vision tower is frozen: it sees every photo once")
             self.data.pool(self.model, self.saving.cache, self.show)
         if self.recipe.warmup_steps < self.warmup_asked:
             self._say(
-                f"warning: the warm-up is cut from {self.warmup_asked:,} to {self.recipe.warmup_steps:,} steps, "
+                f"warning: warm-up shortened from {self.warmup_asked:,} to {self.recipe.warmup_steps:,} steps, "
                 f"because this run has only {self.steps:,}"
             )
         save_every = self.saving.every or min(self.data.first_steps[1], 1000)
@@ -222,9 +219,9 @@ class _Run:
     def _loop(self, evaluation: Evaluation | None, watch: Watch, interrupt: Interrupt, save_every: int) -> None:
         epoch_steps = self.data.first_steps[1]
         with interrupt.steps(lambda: self._hurried(watch)):
-            if evaluation is not None and self.step == 0:  # what the rows of later steps are to be read against
+            if evaluation is not None and self.step == 0:  # the base, for comparison
                 self._evaluate(evaluation, watch.log)
-                self.metrics = {}  # the base's, not those of what is saved next
+                self.metrics = {}  # they are not those of the next checkpoint
                 watch.log.pause()
             for batch in self._batches():
                 try:
@@ -247,11 +244,11 @@ class _Run:
 
     def _stopped(self, when: str) -> str:
         step = self.step if when == "after" else self.step + 1
-        kept = f"saved in {self.checkpoints.out}" if self.step else "nothing was to be saved yet"
-        return f"stopped {when} step {step} of {self.steps}; {kept}. The same command goes on from there."
+        kept = f"saved in {self.checkpoints.out}" if self.step else "nothing to save yet"
+        return f"stopped {when} step {step} of {self.steps}; {kept}. The same command resumes."
 
     def _hurried(self, watch: Watch) -> str:
-        """Save the last whole step from another thread, while the main one is within the next."""
+        """Save the last complete step from another thread, while the main thread is in the next."""
         watch.log.stop()
         if self.main and self.step:
             watch.flush()
@@ -263,7 +260,7 @@ class _Run:
         if self.workers == 0:
             yield from (self.data[step].to(self.device) for step in ahead)
             return
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # workers are processes already
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # workers are already processes
         loader = torch.utils.data.DataLoader(
             self.data,
             batch_size=None,
@@ -273,7 +270,7 @@ class _Run:
             worker_init_fn=worker_signals,
         )
         for batch in loader:
-            # pinned here and not by the loader's thread, which would disturb the recording of CUDA graphs
+            # not pinned by the loader's thread, which would disturb the recording of CUDA graphs
             yield (batch.pin_memory() if self.device.type == "cuda" else batch).to(self.device)
 
     def _update(self, batch: Batch, watch: Watch, interrupt: Interrupt) -> None:
@@ -312,10 +309,8 @@ class _Run:
         return (
             f"out of GPU memory at step {self.step + 1} with {tried}; try --chunk {max(1, chunk // 2)}, "
             "which needs about half the memory and gives the same gradients"
-            + (f". Steps up to {last.name} are saved; the same command with --chunk goes on from there" if last else "")
+            + (f". Steps up to {last.name} are saved; the same command with --chunk resumes" if last else "")
         )
-
-    # ------------------------------------------------------------------ saving
 
     def _resume(self) -> None:
         found = self.checkpoints.load_latest(self._read, tell=self.main)
@@ -328,20 +323,19 @@ class _Run:
         if self.teacher is not None:
             self.teacher.load_state_dict(state["teacher"])
         self.step, self.metrics, self.best = state["step"], state["metrics"], state["best"]
-        self._say(f"going on after step {self.step} of {self.steps} ({folder})")
+        self._say(f"resuming after step {self.step} of {self.steps} ({folder})")
 
     def _say(self, line: str) -> None:
         if self.show and (line.startswith("warning") or not is_quiet()):
             print(line, file=sys.stderr)
 
     def _read(self, folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-        """A checkpoint's weights and state, both read before either is used."""
         state = self.checkpoints.state(folder)
         if self.recipe.lora is not None:
             return state["adapters"], state
         from safetensors.torch import load_file
 
-        named = getattr(self.network, "ours", dict)  # X-VLM's file has its authors' names
+        named = getattr(self.network, "ours", dict)  # X-VLM's file has its authors' weight names
         return named(load_file(folder / "model.safetensors")), state
 
     def _save(self, best: str | None) -> None:
@@ -376,7 +370,7 @@ class _Run:
             handle.write(model_card(*about, skipped=len(left_out(read_skipped(self.checkpoints.out)))))
 
     def _plain(self) -> Trainable:
-        """The model as others know it: no adapters."""
+        """The model with its adapters merged."""
         if self.recipe.lora is None:
             return self.model
         return self.model.holding(merged(self.network, self.base.network))

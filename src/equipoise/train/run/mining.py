@@ -1,9 +1,9 @@
 """Hard images as NegCLIP mines them: for each image the most similar others (Yuksekgonul et al. 2023, section 4).
 
-The paper takes the nearest images by CLIP's own image embeddings, three for each, and draws one of them per sample and
-epoch. An image may have several items (COCO has five captions each): the n-th item of an image names the n-th of each
-neighbour, round and round, so that all captions of a neighbour come up. The file of the paper's authors names rows;
-ours names ids, as a JSON list in tags["hard_images"].
+The paper takes the three nearest images by CLIP's image embeddings and draws one of them per sample and epoch. An image
+may have several items (COCO has five captions each): the n-th item of an image names the n-th item of each neighbour,
+in a cycle, so that all captions of a neighbour are used. The authors' file names rows; ours names ids, as a JSON list
+in tags["hard_images"].
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from equipoise.models.base import kind_of
 from equipoise.train.run.check import MAX_SKIPPED, refuse_skipped
 
 TAG = "hard_images"
-_BYTES = 128 * 2**20  # of similarities at a time
+_BYTES = 128 * 2**20  # of similarities at once
 
 
 def mine_file(
     path: Path, out: Path, model: Any, images: str | Path | ImageSource, k: int, cache: EmbeddingCache | None = None
 ) -> int:
-    """Write the items of `path` with their hard images to `out`; a file there that is not this is left alone."""
+    """Write the items of `path` with their hard images to `out`; another file there is refused."""
     items = load_items(path)
     if out.exists() and not same_items(items, out):
         run_folder.refuse_file(out)
@@ -48,7 +48,7 @@ def mine_file(
 
 
 def same_items(items: Sequence[Item], out: Path) -> bool:
-    """Whether a file holds these items, hard images aside: asked before anything is embedded."""
+    """Whether a file has these items, apart from hard images."""
     try:
         return [_plain(item) for item in load_items(out)] == [_plain(item) for item in items]
     except UserError:
@@ -66,51 +66,47 @@ def with_hard_images(
     k: int = 3,
     cache: EmbeddingCache | None = None,
 ) -> list[Item]:
-    """The items, each with the ids of items of the `k` nearest other images; [] where its image cannot be read."""
+    """The items, each with the ids of items of the `k` nearest other images; [] if its image cannot be read."""
     if kind_of(model) not in {"tokens", "embeds"}:
         raise UserError("--hard-images needs a model that embeds images; this one scores pairs only")
-    rows = _rows(items, model, open_source(images), cache)
+    vectors, rows = _embedded(items, model, open_source(images), cache)
     names: dict[int, list[str]] = {}
-    place: list[int] = []  # which item of its image an item is
-    for item, row in zip(items, rows.of, strict=True):
+    place: list[int] = []  # the number of an item among those of its image
+    for item, row in zip(items, rows, strict=True):
         listed = names.setdefault(row, [])
         place.append(len(listed))
         listed.append(item.id)
-    near = nearest(rows.vectors, k)
+    near = nearest(vectors, k)
     found = []
-    for item, row, number in zip(items, rows.of, place, strict=True):
+    for item, row, number in zip(items, rows, place, strict=True):
         others = [] if row < 0 else [names[other][number % len(names[other])] for other in near[row].tolist()]
         found.append(item.model_copy(update={"tags": {**item.tags, TAG: json.dumps(others)}}))
     return found
 
 
-class _Rows:
-    def __init__(self, vectors: Vector, of: list[int]) -> None:
-        self.vectors, self.of = vectors, of  # `of` each item, its row, or -1
-
-
-def _rows(items: Sequence[Item], model: Any, source: ImageSource, cache: EmbeddingCache | None) -> _Rows:
-    """The embedding of each distinct image, two paths of one photo being one."""
+def _embedded(
+    items: Sequence[Item], model: Any, source: ImageSource, cache: EmbeddingCache | None
+) -> tuple[Vector, list[int]]:
+    """The embedding of each distinct image (by bytes), and each item's row, or -1."""
     if without := [item.id for item in items if item.image is None]:
-        raise UserError(f"{len(without):,} of {len(items):,} items have no image, the first {without[0]!r}")
+        raise UserError(f"{len(without):,} of {len(items):,} items have no image; the first is {without[0]!r}")
     size = default_batch(model)
     store = cache if cache is not None and of_model(model, size, EMBEDDING_CODE) else EmbeddingCache(None)
-    # Every item with the same word: images alone are wanted, and one text costs nothing.
+    # Only images are wanted, so all items share one text.
     shown = [Item(id=item.id, image=item.image, caption="image") for item in items]
     embedded = embed(model, shown, source, ScoringOptions(size, default_workers()), store)
     bad = embedded.bad
     unread = [f"{item.id}: {bad[item.image]}" for item in items if item.image is not None and item.image in bad]
     refuse_skipped(unread, len(items), MAX_SKIPPED)
-    of = [embedded.image.get(item.image, -1) for item in items if item.image is not None]
-    return _Rows(embedded.images, of)
+    return embedded.images, [embedded.image.get(item.image, -1) for item in items if item.image is not None]
 
 
 def nearest(vectors: Vector, k: int) -> NDArray[np.int64]:
-    """For each unit vector the rows of the `k` others with the highest cosine, the nearest first."""
+    """For each unit vector, the rows of the `k` others with the highest cosine, nearest first."""
     count = len(vectors)
     k = min(k, count - 1)
     if k < 1:
-        raise UserError(f"{count} distinct image; there is no other to be near to it")
+        raise UserError(f"expected at least 2 distinct images, found {count}")
     found = np.empty((count, k), np.int64)
     step = max(1, _BYTES // (4 * count))
     with progress(count, "nearest", "images") as advance:

@@ -1,4 +1,4 @@
-"""How a run is done, next to what is trained: on which hardware, what is saved, what is measured on the way."""
+"""Options of a run that do not change what is trained: hardware, saving and evaluation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from equipoise.train.model import Trainable
 
 @dataclass(frozen=True)
 class Hardware:
-    """None of it changes what is learnt, but for rounding."""
+    """Changes only rounding."""
 
     device: str = "auto"
-    workers: int | None = None  # processes that decode images; None: as many as help
+    workers: int | None = None  # processes that decode images; None: chosen
     chunk: int | None = None  # samples a tower sees at once (GradCache): less memory, the same gradients
     compiled: bool | None = None  # None: on a GPU
 
@@ -24,16 +24,13 @@ class Hardware:
 class Saving:
     every: int | None = None  # steps between checkpoints; None: an epoch, at most 1,000
     keep: int = 2  # the latest; the best stays too
-    exit_within: float | None = (
-        None  # seconds from Ctrl-C or SIGTERM until a step in flight is given up and the process
-    )
-    # ends; None: the step is finished, however long it takes
-    cache: EmbeddingCache | None = None  # keeps what a frozen vision tower says of the photos, for the next run
+    exit_within: float | None = None  # seconds from Ctrl-C or SIGTERM to the end; None: the step is finished first
+    cache: EmbeddingCache | None = None  # for the output of a frozen vision tower, also of later runs
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    judge: Callable[[Trainable], Mapping[str, float]]  # a model, as it is by then -> named numbers
+    judge: Callable[[Trainable], Mapping[str, float]]  # the current model -> named numbers
     every: int | None = None  # steps; None: an epoch. Always at the end
-    best: str | None = None  # the metric of the best checkpoint, which is kept
-    identity: Mapping[str, Any] | None = None  # what the numbers depend on: a run with others is refused. None: unknown
+    best: str | None = None  # the metric that chooses the best checkpoint
+    identity: Mapping[str, Any] | None = None  # what the numbers depend on: resuming with another one is refused

@@ -1,4 +1,4 @@
-"""Looks after a run: writes its log, counts unreadable images, and stops it when the loss is lost."""
+"""Writes a run's log, counts unreadable images, and stops the run if the loss diverges."""
 
 from __future__ import annotations
 
@@ -17,21 +17,19 @@ from equipoise.train.run.check import refuse_skipped
 from equipoise.train.run.checkpoints import Checkpoints
 from equipoise.train.run.log import RunLog
 
-FIRST = 20  # steps; divergence is measured against their median loss
-LOST = 10.0  # so many times that, plus as much again, is no noise of a batch
-
-
+FIRST = 20  # steps whose median loss is the reference for divergence
+LOST = 10.0  # times (that loss + 1): more is divergence
 SKIPPED = "skipped_images.txt"
 
 
 def read_skipped(out: Path) -> list[str]:
-    """What was wrong with each item that a run left out so far, each once."""
+    """The problems of the items that a run has skipped so far."""
     path = out / SKIPPED
     return list(dict.fromkeys(path.read_text(encoding="utf-8").splitlines())) if path.exists() else []
 
 
 def left_out(lines: list[str]) -> list[str]:
-    """Those of items that were skipped; an item whose hard image cannot be read is trained without it."""
+    """The lines of skipped items; an item whose hard image cannot be read is trained without it."""
     return [line for line in lines if f"{HARD_IMAGE}: " not in line]
 
 
@@ -45,7 +43,7 @@ class _Pending:
 
 
 class Watch:
-    """Reads the numbers of `every` steps at once: asking a GPU for a number makes it wait."""
+    """Reads the numbers of `every` steps at once, because each read makes a GPU wait."""
 
     def __init__(self, checkpoints: Checkpoints, log: RunLog, every: int, items: int, max_skipped: float) -> None:
         self.checkpoints, self.log, self.every = checkpoints, log, every
@@ -61,13 +59,13 @@ class Watch:
         if new := [line for line in lines if line not in self.skipped]:
             with self.skipped_path.open("a", encoding="utf-8") as handle:
                 handle.writelines(line + "\n" for line in new)
-            self.skipped = read_skipped(self.checkpoints.out)  # of all processes
+            self.skipped = read_skipped(self.checkpoints.out)  # from all processes
             refuse_skipped(left_out(self.skipped), self.items, self.max_skipped)
         if len(self._pending) >= self.every:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is known of the steps so far; raises where the loss is not a number or diverges."""
+        """Write the steps so far to the log; raise if the loss is not finite or diverges."""
         if not self._pending:
             return
         pending, self._pending = self._pending, []
@@ -91,7 +89,7 @@ class Watch:
             usual = median(self._first)
             if loss <= LOST * (usual + 1):
                 return
-            what = f"the loss is {loss:.4g}, where it began at {usual:.4g}: it diverges"
+            what = f"the loss diverges: it is {loss:.4g} and began at {usual:.4g}"
         else:
             what = "not a number: " + ", ".join(f"{name} {v}" for name, v in values.items() if not math.isfinite(v))
         last = self.checkpoints.pointed("latest")

@@ -1,1 +1,1 @@
-"""One step: towers, embeddings, gradients, the optimizer, over one process or many. Nothing here touches the disk."""
+"""One step: towers, embeddings, gradients and optimizer, over one process or many. Nothing here touches the disk."""

@@ -1,10 +1,9 @@
-"""One step's loss and gradients, in one pass or, where memory is short, in chunks (GradCache).
+"""The loss and gradients of one step, in one pass or, to save memory, in chunks (GradCache).
 
-Gradient accumulation cannot simply add up the losses of small batches: every sample's loss looks at
-all others. Chunked, all embeddings are computed without a graph, then the loss and its gradient at
-the embeddings, then each chunk again with a graph, into which that gradient is fed (Gao et al. 2021,
-"Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup"). The result is that of one
-pass; a batch may be as large as its embeddings allow.
+The losses of small batches cannot simply be added up, since every sample's loss depends on all others. In chunks, all
+embeddings are computed without a graph, then the loss and its gradient at the embeddings; then each chunk is run again
+with a graph, and that gradient is fed into it (Gao et al. 2021, "Scaling Deep Contrastive Learning Batch Size under
+Memory Limited Setup"). The result is that of one pass.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from equipoise.train.step.towers import Towers
 def backward(
     towers: Towers, loss: StatefulLoss, batch: Batch, seed: int = 0, teacher: Towers | None = None
 ) -> LossParts:
-    """Add the gradients of the batch's loss to the weights; what is returned is detached.
+    """Add the gradients of the batch's loss to the weights; the returned loss is detached.
 
-    `seed` makes dropout, if a model has any, a function of the step, the same in both passes of a chunk. What the
-    `teacher` sees in the batch is given to the loss next to it, and has no gradient.
+    `seed` makes dropout, if any, the same in both passes of a chunk. The loss also gets the `teacher`'s embeddings of
+    the batch, without gradient.
     """
     whole = len(batch.pixels) == 1 and len(batch.texts) == 1
     precision = torch.autocast("cuda", torch.bfloat16, enabled=batch.pixels[0].is_cuda, cache_enabled=False)
@@ -83,7 +82,7 @@ def _chunks(towers: Towers, batch: Batch, seed: int) -> Embeddings:
 
 
 def _feed(towers: Towers, batch: Batch, cached: Embeddings, seed: int, precision: torch.autocast) -> None:
-    """Each chunk once more, with a graph; the loss's gradient at its embeddings goes back through it."""
+    """Run each chunk again with a graph, and backpropagate the gradient at its embeddings."""
     start = 0
     for number, pixels in enumerate(batch.pixels):
         torch.manual_seed(seed + number)

@@ -1,8 +1,7 @@
-"""Data parallel over processes started by torchrun, small enough to be read.
+"""Data parallelism over the processes of a torchrun.
 
-Not DistributedDataParallel: it averages gradients, and a contrastive loss is not the average of its
-parts' losses. Here every process sees all embeddings and computes the whole loss, and gradients are
-summed, once per step.
+Not DistributedDataParallel, which averages gradients: a contrastive loss is not the average of its parts' losses. Here
+every process gets all embeddings and computes the whole loss, and gradients are summed once per step.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ def rank() -> int:
 
 @contextmanager
 def started(device: torch.device) -> Iterator[None]:
-    """Join the processes of a torchrun, if there is one and nobody has joined yet."""
+    """Join the processes of a torchrun, if there is one."""
     if dist.is_initialized() or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield
         return
     if device.type == "cuda":
         torch.cuda.set_device(device)
     backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
-    dist.init_process_group(backend, timeout=timedelta(hours=6))  # the others wait while one evaluates
+    dist.init_process_group(backend, timeout=timedelta(hours=6))  # the others wait while the first evaluates
     try:
         yield
     finally:
@@ -45,14 +44,14 @@ def started(device: torch.device) -> Iterator[None]:
 
 
 def local_device(device: torch.device) -> torch.device:
-    """Each process takes its own GPU of the machine."""
+    """Each process uses its own GPU."""
     if str(device) == "cuda" and "LOCAL_RANK" in os.environ:
         return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     return device
 
 
 def exchange(numbers: list[int]) -> list[list[int]]:
-    """A few whole numbers of each process; between processors, so that no GPU has to finish its work first."""
+    """A few integers of each process, over the CPU, so that no GPU has to finish its work first."""
     local = torch.tensor(numbers, dtype=torch.int64)
     found = [torch.empty_like(local) for _ in range(processes())]
     dist.all_gather(found, local)
@@ -60,13 +59,13 @@ def exchange(numbers: list[int]) -> list[list[int]]:
 
 
 class _Gather(torch.autograd.Function):
-    """Rows of all processes; backwards, only a process's own rows matter (the others' owners see them too)."""
+    """Rows of all processes; backward returns the gradient of the process's own rows."""
 
     @staticmethod
     def forward(ctx: Any, local: Tensor, sizes: list[int]) -> Tensor:
         ctx.start, ctx.count = sum(sizes[: rank()]), len(local)
         flat = local.contiguous()
-        widest = max(sizes)  # processes may hold different numbers of rows, collectives want the same
+        widest = max(sizes)  # collectives need the same number of rows everywhere
         padded = flat.new_zeros((widest, *flat.shape[1:]))
         padded[: len(flat)] = flat
         found = [torch.empty_like(padded) for _ in sizes]
@@ -79,10 +78,7 @@ class _Gather(torch.autograd.Function):
 
 
 def gather(local: Tensor, sizes: list[int]) -> Tensor:
-    """(n, ...) of this process -> (all n, ...) of all, in the order of processes; differentiable.
-
-    `sizes` are the n of all processes.
-    """
+    """(n, ...) of this process -> (sum of n, ...) of all, in order; differentiable. `sizes` are the n of all."""
     if local.dtype == torch.bool:
         return gather(local.to(torch.uint8), sizes).bool()
     gathered: Tensor = _Gather.apply(local, sizes)  # type: ignore[no-untyped-call]
@@ -100,13 +96,13 @@ class _Shared(torch.autograd.Function):
 
 
 def shared(parameter: Tensor) -> Tensor:
-    """A parameter the loss uses directly: each process finds its whole gradient, so each counts for a part."""
+    """For a parameter that the loss uses directly: every process computes its whole gradient, so it is divided."""
     shared_: Tensor = _Shared.apply(parameter)  # type: ignore[no-untyped-call]
     return shared_
 
 
 def sum_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
-    """Add up the gradients of all processes, a few large messages instead of many small ones."""
+    """Sum the gradients of all processes, in a few large messages."""
     if processes() == 1:
         return
     bucket: list[Tensor] = []

@@ -1,11 +1,11 @@
 """From a batch to the features of its loss, over one process or many, in one pass or in chunks.
 
     towers      the distinct images and texts of this process -> unit-norm embeddings
-    gather      those of all processes, in their order; each process passes the gradient of its own
+    gather      the embeddings of all processes; each process backpropagates into its own
     assemble    rows of the embeddings -> the fields of `Features`, with masks
 
-Because every process computes the loss of the whole batch, the gradient of its own embeddings is
-exact, and summing the weights' gradients over processes gives what one process would have found.
+Every process computes the loss of the whole batch, so the gradient of its own embeddings is exact, and the sum of the
+weights' gradients over processes is what one process would compute.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IMAGE_FIELDS = ("image", "hard_image")
 
 @dataclass
 class Embeddings:
-    """Features of distinct images and texts; patches and tokens only if the recipe's loss needs them."""
+    """Embeddings of distinct images and texts; patches and tokens only if the loss needs them."""
 
     images: Tensor  # (I, D) unit norm
     texts: Tensor  # (U, D) unit norm
@@ -35,7 +35,7 @@ class Embeddings:
     tokens_mask: Tensor | None = None  # (U, T) bool
 
     def leaves(self) -> dict[str, Tensor]:
-        """The tensors gradients flow through."""
+        """The tensors with a gradient."""
         found = {"images": self.images, "texts": self.texts, "patches": self.patches, "tokens": self.tokens}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -43,7 +43,7 @@ class Embeddings:
 def join(
     images: list[tuple[Tensor, Tensor | None]], texts: list[tuple[Tensor, Tensor | None, Tensor | None]]
 ) -> Embeddings:
-    """The chunks' embeddings as one; token rows are widened to the longest chunk's."""
+    """Concatenate the chunks; tokens are padded to the longest chunk."""
     patches = [patch for _, patch in images if patch is not None]
     tokens = [token for _, token, _ in texts if token is not None]
     masks = [mask for _, _, mask in texts if mask is not None]
@@ -63,7 +63,7 @@ def widen(value: Tensor, length: int) -> Tensor:
 
 
 def gather(local: Embeddings, fields: dict[str, Tensor]) -> tuple[Embeddings, dict[str, Tensor]]:
-    """Embeddings and fields of all processes; the rows that fields name are renumbered to fit."""
+    """Embeddings and fields of all processes, with the rows in the fields renumbered."""
     if distributed.processes() == 1:
         return local, fields
     tokens, mask = local.tokens, local.tokens_mask
@@ -88,7 +88,7 @@ def gather(local: Embeddings, fields: dict[str, Tensor]) -> tuple[Embeddings, di
 
 
 def assemble(embeddings: Embeddings, fields: dict[str, Tensor], scale: Tensor, bias: Tensor | None) -> Features:
-    """The Features of a batch: rows picked, missing ones zero and masked."""
+    """The Features of a batch; missing rows are zero and masked."""
     values: dict[str, Tensor] = {}
     for name, rows in fields.items():
         vectors = embeddings.images if name in IMAGE_FIELDS else embeddings.texts
@@ -108,5 +108,5 @@ def assemble(embeddings: Embeddings, fields: dict[str, Tensor], scale: Tensor, b
 
 
 def encode(towers: Towers, batch: Batch) -> Embeddings:
-    """All chunks of a batch in one pass, with a graph behind them if gradients are on."""
+    """All chunks of a batch in one pass, with a graph if gradients are on."""
     return join([towers.images(pixels) for pixels in batch.pixels], [towers.texts(texts) for texts in batch.texts])

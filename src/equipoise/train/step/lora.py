@@ -1,7 +1,7 @@
-"""LoRA: low-rank adapters trained in place of the weights, merged into them on export.
+"""LoRA: low-rank adapters are trained instead of the weights, and merged into them on export.
 
-peft starts B at zero, so that training starts at the base model. The code of SVLC, DAC and FSC-CLIP
-draws both A and B, and starts somewhere next to it.
+peft initialises B with zeros, so training starts at the base model. The code of SVLC, DAC and FSC-CLIP initialises both
+A and B at random, so it starts near the base, but not at it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TOWERS = ("text_model.", "vision_model.")
 
 
 def add_lora(network: torch.nn.Module, lora: Lora, seed: int) -> None:
-    """Freeze the network and give every linear layer of both towers, and the patch convolution, an adapter."""
+    """Freeze the network and add an adapter to every linear layer of both towers and to the patch convolution."""
     try:
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError:
@@ -41,9 +41,9 @@ def trained_weights(network: torch.nn.Module) -> dict[str, Tensor]:
 
 
 def merged(network: Any, plain: Any) -> Any:
-    """A network like `plain` (the base, before adapters) with the adapters' changes in its weights.
+    """A copy of `plain` (the base without adapters) plus the adapters' changes.
 
-    Computed on a copy: merging and unmerging in place would round the weights, and a resumed run would differ.
+    Merging and unmerging in place would round the weights, and a resumed run would differ.
     """
     from peft.tuners.lora import LoraLayer
 
@@ -57,15 +57,13 @@ def merged(network: Any, plain: Any) -> Any:
     return result
 
 
-# ----------------------------------------------------------------------------
-# Freezing the image side: its weights stay, its photos are seen once, and a laptop can finetune the text side.
-#
-# Locked-image tuning (LiT, Zhai et al. 2022) trains a text tower towards a fixed vision tower; CLIC (2025) does so with
-# hard negatives. Without random crops a frozen tower says the same of a photo in every epoch, so it is asked once.
-
-
 def freeze(network: Any, what: Freeze) -> None:
-    """Take the vision tower, and for "vision" its projection too, out of training."""
+    """Freeze the vision tower and, for "vision", its projection.
+
+    Locked-image tuning (LiT, Zhai et al. 2022) trains a text tower towards a fixed vision tower; CLIC (2025) does so
+    with hard negatives. Without random crops, a frozen tower gives the same output in every epoch, so it runs once per
+    photo.
+    """
     frozen = [network.vision_model]
     if what == "vision" and hasattr(network, "visual_projection"):
         frozen.append(network.visual_projection)
@@ -74,7 +72,7 @@ def freeze(network: Any, what: Freeze) -> None:
 
 
 def refuse_with_freeze(recipe: Recipe) -> None:
-    """What cannot be had together with photos that are seen once."""
+    """Refuse options that a frozen tower, which sees each photo once, excludes."""
     if recipe.freeze is None:
         return
     for given, why in (

@@ -1,7 +1,7 @@
-"""The towers of a model with a matching head, and the pairs of a batch that the head learns from.
+"""The towers of a model with a matching head, and the pairs of a batch that train the head.
 
-The head reads the states of all patches, so an image's pass gives them next to its embedding. A text is read twice:
-alone for its embedding, and with an image for each of its pairs.
+The head reads the states of all patches, so the vision tower returns them with the embedding. A text is read alone for
+its embedding, and with an image for each of its pairs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from equipoise.train.data.batches import MISSING, Batch
 from equipoise.train.features import Features
 from equipoise.train.step.towers import Towers
 
-TEMPERATURE = 0.07  # where BLIP and X-VLM start
-FLOOR = 1e-5  # X-VLM's: no pair is out of the draw
+TEMPERATURE = 0.07  # initial value of BLIP and X-VLM
+FLOOR = 1e-5  # X-VLM's: every pair can be drawn
 
 
 def add_scale(network: Any) -> None:
-    """Give the contrastive part a scale where it has none: transformers does not keep BLIP's."""
+    """Add a scale to the contrastive part if it has none: transformers does not keep BLIP's."""
     if not hasattr(network, "logit_scale"):
         weight = next(network.parameters())
         network.logit_scale = torch.nn.Parameter(weight.new_tensor(math.log(1 / TEMPERATURE)))
@@ -31,7 +31,7 @@ def add_scale(network: Any) -> None:
 
 class MatchingTowers(Towers):
     def __init__(self, model: MatchingModel, network: Any) -> None:
-        assert model.family.contrast is not None  # refused before (train/model.py)
+        assert model.family.contrast is not None  # train/model.py refuses others
         self.network, self.padding = network, int(model.tokenizer.pad_token_id)
         self._contrast, self._head = model.family.contrast, model.family.heads["itm"]
         weight, preprocess = next(network.parameters()), model.preprocess
@@ -47,7 +47,7 @@ class MatchingTowers(Towers):
         return self._unit(self._contrast.text(self.network, chunk, self._mask(chunk))), None, None
 
     def match(self, features: Features, batch: Batch, states: Tensor, seed: int) -> None:
-        """Fill in the log-odds of the batch's pairs. `states` are those of its distinct images."""
+        """Set the log-odds of the batch's pairs; `states` are those of its distinct images."""
         chunks = [chunk for chunk in batch.texts if isinstance(chunk, Tensor)]
         widest = max(chunk.shape[1] for chunk in chunks)
         ids = torch.cat([pad(chunk, [0, widest - chunk.shape[1]], value=self.padding) for chunk in chunks])
@@ -64,7 +64,7 @@ def pairs(features: Features, fields: dict[str, Tensor], seed: int) -> tuple[Ten
     """Rows of the batch's distinct images and texts, and 1 where they match: every image with its caption, every
     caption with a hard image, every image with a hard caption, every image with its hard negatives.
 
-    Hard ones are drawn with the softmax of the scaled cosines, never of the same photo or the same caption."""
+    Hard images and captions are drawn by the softmax of the scaled cosines, never of the same photo or caption."""
     image, caption = fields["image"], fields["caption"]
     same = (image[:, None] == image) | (caption[:, None] == caption)
     scores = features.scale * features.image @ features.caption.T
@@ -80,7 +80,7 @@ def pairs(features: Features, fields: dict[str, Tensor], seed: int) -> tuple[Ten
 
 
 def _drawn(scores: Tensor, same: Tensor, chance: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Rows that have a column to draw, and the column drawn for each. On the CPU, to draw alike on every device."""
+    """The rows with a column to draw, and the column drawn for each; on the CPU, so that all devices draw the same."""
     weights = (scores.softmax(1) + FLOOR).masked_fill(same, 0).cpu()
     rows = weights.any(1).nonzero()[:, 0]
     drawn = torch.multinomial(weights[rows], 1, generator=chance)[:, 0] if len(rows) else rows

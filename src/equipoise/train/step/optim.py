@@ -1,4 +1,4 @@
-"""AdamW as the papers use it, and the learning rate as a function of the step."""
+"""AdamW as in the papers, and the learning rate as a function of the step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from equipoise.train.recipe import Recipe
 
 
 def parameter_groups(network: torch.nn.Module, weight_decay: float) -> list[dict[str, object]]:
-    """Weight decay on matrices alone: none on biases, norms, other vectors and the logit scale (open_clip's rule)."""
+    """Weight decay only on matrices, not on biases, norms, other vectors and the logit scale (open_clip's rule)."""
     trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
     return [
         {"params": [p for p in trained if p.ndim >= 2], "weight_decay": weight_decay},
@@ -25,8 +25,8 @@ def adamw(network: torch.nn.Module, recipe: Recipe) -> torch.optim.AdamW:
 
 
 def warmup_used(recipe: Recipe, steps: int) -> int:
-    """A recipe's own warm-up is cut to its share of the run: SVLC's 10,000 steps would outlast a short run, which would
-    then never reach its rate. A warm-up that a user asks for is kept."""
+    """A recipe's warm-up is shortened to its share of the run, since SVLC's 10,000 steps may be longer than a short
+    run. A warm-up that the user sets is kept."""
     return min(recipe.warmup_steps, max(1, int(steps * recipe.warmup_share)))
 
 

@@ -1,9 +1,8 @@
-"""The two towers as training runs them: no padding, bytes in, unit-norm embeddings out.
+"""The two towers in training: no padding, bytes in, unit-norm embeddings out.
 
-CLIP's towers are walked through by their pieces (transformers' own modules, its weights, nothing
-copied), because captions are packed in rows that may be longer than the context, and because one
-compiled layer serves all layers of a tower: 12 s before the first step, where a compiled tower took
-70 s. SigLIP, whose text tower is not causal, runs as transformers has it.
+CLIP's towers are run layer by layer (with transformers' modules and weights), because rows of packed captions may be
+longer than the context, and because one compiled layer serves all layers of a tower: 12 s before the first step,
+against 70 s for a compiled tower. SigLIP's text tower is not causal, so SigLIP runs as in transformers.
 """
 
 from __future__ import annotations
@@ -23,14 +22,12 @@ from equipoise.train.data.texts import PackedTexts, block_mask
 from equipoise.train.step import distributed
 from equipoise.train.step.lora import trained_weights
 
-ALIKE = 32  # padded texts that a CPU reads at a time
+ALIKE = 32  # padded texts per batch on a CPU
 
 
 class Towers:
-    """Embeds images and texts with a transformers CLIP or SigLIP.
-
-    On a GPU it pays to have the layers `compiled` and, where each tower is called once per step, `graphed`.
-    """
+    """Embeds images and texts with a transformers CLIP or SigLIP. On a GPU, `compiled` layers and, if each tower is
+    called once per step, `graphed` towers are faster."""
 
     def __init__(
         self,
@@ -43,7 +40,7 @@ class Towers:
     ) -> None:
         self.network, self.tokens, self.compiled = network, tokens, compiled
         self.by_pieces = family_of(network).by_pieces
-        self.dtype = network.dtype  # of the weights; under autocast the towers' output is narrower
+        self.dtype = network.dtype  # of the weights; autocast makes the towers' output narrower
         self.mean, self.deviation = (
             torch.tensor(values, dtype=self.dtype, device=network.device)
             for values in (preprocess.mean, preprocess.std)
@@ -59,15 +56,12 @@ class Towers:
                 self._see = Graphed(network.vision_model, self._seen)
                 self._read = Graphed(network.text_model, self._read_rows)
 
-    # ------------------------------------------------------------------ images
-
     def images(self, pixels: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Bytes (I, H, W, 3) -> (I, D) unit norm, and (I, P, D) patches where wanted.
+        """Bytes (I, H, W, 3) -> (I, D) unit norm, and (I, P, D) patches if wanted.
 
-        The patches go through the layer norm and projection of the class token, as in FSC-CLIP (open_clip
-        norms all tokens before it pools; transformers only the pooled one).
-
-        Floats (I, width) are what `pooled` made of a frozen tower's images; only the projection is still to be done."""
+        As in FSC-CLIP, patches go through the layer norm and projection of the class token (open_clip normalises all
+        tokens before it pools, transformers only the pooled one). Floats (I, width) are outputs of `pooled` and are
+        only projected."""
         if pixels.is_floating_point():
             return self._unit(self._projected(pixels)), None
         if not self.by_pieces:
@@ -82,13 +76,13 @@ class Towers:
 
     @torch.no_grad()
     def pooled(self, pixels: Tensor) -> Tensor:
-        """Bytes (I, H, W, 3) -> (I, width), before the projection: all that a frozen tower will ever say of them."""
+        """Bytes (I, H, W, 3) -> (I, width), before the projection: the output of a frozen tower."""
         output = self.network.vision_model(pixel_values=self.normalized(pixels).permute(0, 3, 1, 2))
         pooled: Tensor = output.pooler_output.to(self.dtype)
         return pooled
 
     def _projected(self, pooled: Tensor) -> Tensor:
-        """SigLIP's pooled states are its embedding."""
+        """SigLIP has no projection."""
         projection = getattr(self.network, "visual_projection", None)
         projected: Tensor = pooled if projection is None else projection(pooled)
         return projected
@@ -101,7 +95,7 @@ class Towers:
         return states
 
     def normalized(self, pixels: Tensor) -> Tensor:
-        """Bytes -> floats of the same shape, with the arithmetic of the model's preprocessing."""
+        """Bytes -> floats of the same shape, as the model's preprocessing computes them."""
         return (pixels.to(self.dtype) / 255 - self.mean) / self.deviation
 
     def _patches(self, floats: Tensor) -> Tensor:
@@ -119,10 +113,8 @@ class Towers:
         positions: Tensor = embeddings.position_embedding.weight
         return torch.cat([first, patches], dim=1) + positions
 
-    # ------------------------------------------------------------------ texts
-
     def texts(self, chunk: PackedTexts | Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """(U, D) unit norm, and (U, T, D) tokens with their mask where wanted (words and the end, no start)."""
+        """(U, D) unit norm, and if wanted (U, T, D) tokens with their mask (words and the end, not the start)."""
         if not isinstance(chunk, PackedTexts):
             return self._unit(self._padded(chunk)), None, None
         states = self._packed(chunk)
@@ -136,7 +128,7 @@ class Towers:
         return text, tokens * mask[..., None], mask
 
     def _padded(self, ids: Tensor) -> Tensor:
-        """Where padding is masked, a CPU reads texts of about one length at a time: half of a batch is padding."""
+        """If padding is masked, a CPU reads texts of similar length together, since half of a batch is padding."""
         if ids.device.type != "cpu" or not family_of(self.network).masked_text:
             return read_texts(self.network, ids)  # type: ignore[no-any-return]
         lengths = (ids != self.network.config.text_config.pad_token_id).sum(1)
@@ -145,14 +137,14 @@ class Towers:
         return torch.cat(parts)[order.argsort()]
 
     def _packed(self, chunk: PackedTexts) -> Tensor:
-        """The last states of all tokens, rows laid end to end."""
+        """The last states of all tokens, in flattened rows."""
         tower = self.network.text_model
         states = tower.embeddings.token_embedding(chunk.tokens) + tower.embeddings.position_embedding(chunk.positions)
         return self._read(states, chunk.segments).flatten(0, 1)
 
     def _read_rows(self, states: Tensor, segments: Tensor) -> Tensor:
         mask = block_mask(segments, self.dtype)
-        if self.compiled:  # batches differ in rows, and one compiled layer serves them all
+        if self.compiled:  # one compiled layer for any number of rows
             torch._dynamo.maybe_mark_dynamic(states, 0)
             torch._dynamo.maybe_mark_dynamic(mask, 0)
         for layer in self._text_layers:
@@ -160,10 +152,8 @@ class Towers:
         last: Tensor = self.network.text_model.final_layer_norm(states)
         return last
 
-    # ------------------------------------------------------------------ what the loss adds
-
     def scale(self) -> Tensor:
-        """exp(logit_scale); its gradient, alike in every process, is shared among them before they are summed."""
+        """exp(logit_scale); every process has its whole gradient (see `distributed.shared`)."""
         return distributed.shared(self.network.logit_scale).exp()
 
     def bias(self) -> Tensor | None:
@@ -174,19 +164,15 @@ class Towers:
         return normalize(features.to(self.dtype), dim=-1)
 
 
-# ----------------------------------------------------------------------------
-# A teacher: a copy of the network that follows the student's weights slowly and never learns by itself.
-#
-# Self-distillation (DeGLA, Hu et al. 2025) holds a finetuned model near a moving average of itself:
-#
-# teacher <- decay teacher + (1 - decay) student        after every step, over the weights that are trained
-#
-# A decay of 1 is the untouched base. Of adapters (LoRA) the two factors are averaged each by itself. The teacher's
-# weights are in the checkpoint, so that a run that was stopped goes on with the same teacher to the bit. It costs a
-# forward pass of both towers and a second copy of the weights.
-
-
 class Teacher:
+    """A moving average of the network, for self-distillation (DeGLA, Hu et al. 2025):
+
+        teacher <- decay teacher + (1 - decay) student        after every step, for the trained weights
+
+    A decay of 1 keeps the base. With LoRA, the two factors are averaged separately. The weights are in the checkpoint,
+    so a resumed run has exactly the same teacher. It costs a forward pass of both towers and a copy of the weights.
+    """
+
     def __init__(self, student: Any, preprocess: Preprocess, decay: float) -> None:
         self.decay = decay
         network = copy.deepcopy(student).eval()
@@ -197,7 +183,7 @@ class Teacher:
 
     @torch.no_grad()
     def follow(self, student: torch.nn.Module) -> None:
-        """To be called once after each optimizer step."""
+        """Call it once after each optimizer step."""
         for name, weight in trained_weights(student).items():
             self._followed[name].lerp_(weight, 1 - self.decay)
 
@@ -210,19 +196,16 @@ class Teacher:
             weight.copy_(state[name])
 
 
-# ----------------------------------------------------------------------------
-# CUDA graphs: a tower's kernels recorded once and replayed.
-#
-# A ViT-B/32 step is some 2,000 kernels; with captions packed the GPU needs about 33 ms for them and Python 90 ms
-# to launch them (H200, profiled). Replayed, launching costs nothing. A graph has fixed shapes, so
-# inputs are rounded up to a multiple of ROUND rows; a batch meets two or three sizes in a run.
+# CUDA graphs: a ViT-B/32 step has some 2,000 kernels; with packed captions the GPU needs about 33 ms for them, and
+# Python 90 ms to launch them (H200, profiled). Replaying a recorded graph removes the launches. A graph has fixed
+# shapes, so inputs are padded to a multiple of ROUND rows; a run has two or three sizes.
 
 ROUND = 16
-MOST = 6  # recorded sizes a tower; each holds the memory of its activations
+MOST = 6  # recorded sizes per tower; each keeps the memory of its activations
 
 
 class _Module(torch.nn.Module):
-    """Gives a function parameters, whose gradients the recording then knows of."""
+    """Attaches a tower's parameters to a function, so that the recording includes their gradients."""
 
     def __init__(self, tower: torch.nn.Module, run: Callable[..., Tensor]) -> None:
         super().__init__()
@@ -234,9 +217,9 @@ class _Module(torch.nn.Module):
 
 
 class Graphed:
-    """`run` of some tensors with equal first dimensions, recorded for each rounded size it meets.
+    """`run` on tensors with equal first dimensions, recorded once per padded size.
 
-    The gradients of a replay lie in memory that the next replay overwrites: to be called once per step.
+    The next replay overwrites the gradients of the last, so call it once per step.
     """
 
     def __init__(self, tower: torch.nn.Module, run: Callable[..., Tensor]) -> None:
