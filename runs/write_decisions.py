@@ -2,8 +2,8 @@
 
     python runs/write_decisions.py
 
-The docstrings are the source, so that the reason stands beside the code it explains; tests/test_docs_decisions.py holds
-the page equal to what this script writes.
+The docstrings are the source, so that the reason is next to the code; tests/test_docs_decisions.py checks that the page
+is up to date.
 """
 
 from __future__ import annotations
@@ -72,9 +72,7 @@ def _recipes() -> Iterator[str]:
     from equipoise.train.recipes import RECIPES, named
 
     for name in RECIPES:
-        lines = inspect.cleandoc(named(name).__doc__ or "").splitlines()
-        kept = [line for line in lines if not line.strip().startswith("equipoise train ")]
-        yield f"### `{name}`\n\n" + "\n".join(kept).replace("\n\n\n", "\n\n")
+        yield f"### `{name}`\n\n{inspect.getdoc(named(name))}"
 
 
 def _modules() -> Iterator[str]:

@@ -30,7 +30,6 @@ from siglip import history
 
 from equipoise import __version__
 from equipoise.core.run_folder import write_own
-from equipoise.core.stats import mcnemar
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.report import svg
 from equipoise.report.gallery import embedded
@@ -74,6 +73,21 @@ def number(values: Floats | None, cluster: Floats, order: Floats, wanted: int) -
 
 def shared_photos(cluster: Floats) -> bool:
     return len(np.unique(cluster)) < len(cluster)
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Exact two-sided McNemar p-value from the numbers of items that only one of two models gets right."""
+    discordant = only_first + only_second
+    if discordant == 0:
+        return 1.0
+    smaller = min(only_first, only_second)
+    # Sum of the binomial(n, 1/2) up to `smaller`, in logs because n may be tens of thousands.
+    logs = [
+        math.lgamma(discordant + 1) - math.lgamma(k + 1) - math.lgamma(discordant - k + 1) - discordant * math.log(2)
+        for k in range(smaller + 1)
+    ]
+    largest = max(logs)
+    return min(1.0, 2 * math.exp(largest) * sum(math.exp(value - largest) for value in logs))
 
 
 def differ(one: Floats, other: Floats, cluster: Floats) -> float:

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from equipoise import cli
-from equipoise.audit.court import Answers, court, failures, gather, suspicion
+from equipoise.audit.court import Answers, court, gather, suspicion
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts, write_items
 
@@ -46,7 +46,7 @@ def test_planted_labels_come_first_and_sooner_than_by_counting() -> None:
         found = suspicion(answers)
         assert 0.01 < found.share < 0.05
         by_model.append(early(found.log_odds, flipped))
-        by_count.append(early(failures(answers), flipped))
+        by_count.append(early(np.nansum(1 - 2 * answers.right, axis=1), flipped))
     assert np.mean(by_model) > 0.8
     assert np.mean(by_model) > np.mean(by_count) + 0.03
 

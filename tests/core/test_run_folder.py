@@ -60,7 +60,7 @@ def test_many_differences_are_counted(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         refuse_other(tmp_path, dict.fromkeys(here, "x"), here)
     lines = str(caught.value).splitlines()
-    assert lines[0] == f"{tmp_path} holds another run:" and lines[SHOWN + 1] == "  and 3 more"
+    assert lines[0] == f"{tmp_path} holds another run:" and lines[SHOWN + 1] == "  ... and 3 more"
     assert lines[-1] == "Choose another --out, or delete this folder if you no longer need it."
     refuse_other(tmp_path, here, here)
 

@@ -229,13 +229,6 @@ def test_a_small_split_that_is_all_right_keeps_its_doubt() -> None:
     assert found.interval("original")[1] < 0.97  # three right answers cannot be more than right
 
 
-def test_mcnemar_against_the_binomial_sum() -> None:
-    exact = 2 * sum(math.comb(10, k) for k in range(3)) / 2**10
-    assert stats.mcnemar(2, 8) == pytest.approx(exact)
-    assert stats.mcnemar(5, 5) == 1 and stats.mcnemar(0, 0) == 1
-    assert 0 < stats.mcnemar(30_000, 31_000) < 1e-4
-
-
 def test_groups_are_resampled_as_dense_columns_would_be() -> None:
     rng = np.random.default_rng(0)
     values, cluster = rng.integers(0, 2, (60, 2)).astype(float), np.arange(60) // 3

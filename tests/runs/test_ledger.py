@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import browsing
+from tests.evaluation.comparing import exact
 from tests.runs.conftest import modules_of
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -24,6 +25,13 @@ browser = browsing.browser
 @pytest.fixture(scope="module")
 def ledger() -> Iterator[Any]:
     yield from modules_of("ledger")
+
+
+def test_mcnemar_against_the_binomial_sum(ledger: Any) -> None:
+    mcnemar = ledger("make").mcnemar
+    assert mcnemar(2, 8) == pytest.approx(exact.mcnemar(2, 8))
+    assert mcnemar(5, 5) == 1 and mcnemar(0, 0) == 1
+    assert 0 < mcnemar(30_000, 31_000) < 1e-4
 
 
 def test_courts_find_planted_labels_sooner_than_counting(ledger: Any) -> None:

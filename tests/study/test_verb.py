@@ -74,8 +74,8 @@ def test_nothing_that_a_user_wrote_is_overwritten(study: Path, tmp_path: Path) -
 def test_what_is_refused(study: Path, tmp_path: Path) -> None:
     for arguments, told in [
         (["score", study, answers_file(tmp_path / "a.json", read_study(study), [])], "these files have no answers"),
-        (["score", tmp_path, tmp_path / "none.json"], "holds no study.json"),
-        (["page", tmp_path, "--annotator", "zoe", "--out", tmp_path / "z.html"], "holds no study.json"),
+        (["score", tmp_path, tmp_path / "none.json"], "there is no study.json"),
+        (["page", tmp_path, "--annotator", "zoe", "--out", tmp_path / "z.html"], "there is no study.json"),
         (["make", tmp_path / "mine.jsonl", "--ask", "both", "--out", tmp_path / "x"], "expected rank or pairs"),
         (["make", tmp_path / "mine.jsonl", "--n", 5, "--out", tmp_path / "x"], "--images"),
         (["score", study, tmp_path / "none.json"], "no such file"),

@@ -21,7 +21,7 @@ from equipoise.train.losses.cmr import Cmr
 from equipoise.train.losses.imc import Imc
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
-from equipoise.train.recipes import RECIPES, SETTINGS, Lora, Needs, Recipe, get_recipe, named, options_of
+from equipoise.train.recipes import RECIPES, SETTINGS, Lora, Needs, Recipe, get_recipe, options_of
 from equipoise.train.recipes.about import about
 from equipoise.train.recipes.options import hints_of
 
@@ -72,8 +72,7 @@ def test_every_recipe_computes_its_loss_from_what_it_asks_for(name: str, quick: 
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_every_recipe_has_its_command_and_a_record(name: str) -> None:
-    assert f"equipoise train {name} --items" in (named(name).__doc__ or "")
+def test_every_recipe_has_a_record(name: str) -> None:
     recipe = get_recipe(name, quick=True)
     record = json.loads(json.dumps(recipe.describe()))
     assert record["name"] == name and record["lr"] == recipe.lr and record["citation"]

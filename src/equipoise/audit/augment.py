@@ -59,7 +59,9 @@ def augment(
             if reason := _clashes(item, candidate):
                 dropped[reason] += 1
             else:
-                kept.append(_ours(candidate))
+                edit = candidate.edit
+                by = f"{BY}:{edit.by}" if edit.by else BY
+                kept.append(Text(text=candidate.text, edit=edit.model_copy(update={"by": by})))
         found.append(
             item.model_copy(
                 update={
@@ -80,11 +82,6 @@ def augment(
         downloads=(),
     )
     return Augmented(found, facts, dropped, sum(not item.positives for item in found))
-
-
-def _ours(candidate: Candidate) -> Text:
-    edit = candidate.edit.model_copy(update={"by": f"{BY}:{candidate.edit.by}" if candidate.edit.by else BY})
-    return Text(text=candidate.text, edit=edit)
 
 
 def _clashes(item: Item, candidate: Candidate) -> str | None:

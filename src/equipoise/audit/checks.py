@@ -62,7 +62,7 @@ def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count:
         "spaces": len(items),
         "contradictions": sum(item.image is not None for item in items),
         "near_synonyms": sum(bool(item.negatives) for item in items),
-        "other_word": sum(map(_recorded, items)),
+        "other_word": sum(any(text.edit and text.edit.source for _, text in edits_of(item)) for item in items),
     }
     return [_counted(kind, found[kind.name], of[kind.name], splits) for kind in _KINDS]
 
@@ -70,27 +70,20 @@ def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count:
 def _counted(kind: _Kind, found: list[Found], of: int, splits: dict[str, str]) -> Check:
     """Counts each item once; contradictions are pairs of an image and a text."""
     whole = [one.id for one in found] if kind.name == "contradictions" else list({one.id: None for one in found})
-    by_split = Counter(splits[name] for name in whole)
+    different: dict[str, Found] = {}
+    for one in found:
+        different.setdefault(one.said.split(": ", 1)[-1] if one.kind else one.said, one)
     return Check(
         name=kind.name,
         what=_TEXTS[kind.name]["what"],
         count=len(whole),
         of=of,
         share=len(whole) / of if of else None,
-        by_split=dict(sorted(by_split.items())),
+        by_split=dict(sorted(Counter(splits[name] for name in whole).items())),
         by_kind=dict(sorted(Counter(one.kind for one in found if one.kind).items())),
-        examples=[Example(id=one.id, said=one.said) for one in _first(found)],
+        examples=[Example(id=one.id, said=one.said) for one in list(different.values())[:SHOWN]],
         fix=_TEXTS[kind.name]["fix"],
     )
-
-
-def _first(found: list[Found]) -> list[Found]:
-    """The first few findings with different messages."""
-    different: dict[str, Found] = {}
-    for one in found:
-        if len(different) < SHOWN:
-            different.setdefault(one.said.split(": ", 1)[-1] if one.kind else one.said, one)
-    return list(different.values())
 
 
 def _of_check(found: Iterable[check.Example]) -> Iterator[Found]:
@@ -112,7 +105,6 @@ def _spaces(items: Sequence[Item]) -> Iterator[Found]:
 
 
 def _article(item: Item, text: Text, found: Change) -> str | None:
-    """A wrong a or an that the caption does not have."""
     wrong = _wrong_articles(text.text) - _wrong_articles(item.caption)
     return f"{next(iter(wrong))!r}" if wrong else None
 
@@ -131,10 +123,6 @@ def _wrong_articles(text: str) -> Counter[str]:
 def _grammar(item: Item, text: Text, found: Change) -> str | None:
     said = broken_by_edit(item.caption, text.text)
     return None if said is None or said.startswith("wrong article") else said
-
-
-def _recorded(item: Item) -> bool:
-    return any(text.edit and text.edit.source for _, text in edits_of(item))
 
 
 def _other_word(items: Sequence[Item]) -> Iterator[Found]:

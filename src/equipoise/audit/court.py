@@ -1,7 +1,7 @@
 """Label court: a queue of items whose label several models contradict, most suspicious first, for a person to judge.
 
 A wrong label marks every right model as wrong, while a hard item fails mostly the weak models. `suspicion` tells the
-two apart with an item-response model (2PL, Birnbaum 1968) in which each label may be flipped. `failures` only counts.
+two apart with an item-response model (2PL, Birnbaum 1968) in which each label may be flipped.
 """
 
 from __future__ import annotations
@@ -105,11 +105,6 @@ def _same(one: Floats, other: Floats) -> bool:
     return failed >= _FAILED and int((both & (one == 0) & (other == 0)).sum()) >= _ALIKE * failed
 
 
-def failures(answers: Answers) -> Floats:
-    """The baseline: how many models fail an item, minus how many pass it."""
-    return np.asarray(np.nansum(1 - 2 * answers.right, axis=1), np.float64)
-
-
 def suspicion(answers: Answers) -> Suspicion:
     """The log-odds that each label is flipped, by expectation maximisation.
 
@@ -161,7 +156,6 @@ def _newton(
     member: Floats,
     counts: NDArray[np.int64],
 ) -> tuple[Floats, Floats]:
-    """One Newton step for the intercepts and the slopes."""
     probability = 1 / (1 + np.exp(-eta))
     weight = (kept + turned)[:, :, None]
     expected = kept[:, :, None] * right[:, None, :] + turned[:, :, None] * (1 - right[:, None, :])

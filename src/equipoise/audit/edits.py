@@ -60,12 +60,7 @@ def change(caption: str, text: str) -> Change:
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:
     """The length of the common prefix, of lists of words or of strings."""
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def substitution(caption: str, text: str) -> tuple[str, str]:
@@ -239,7 +234,6 @@ def _related_as(old: str, new: str) -> frozenset[Target]:
 
 
 def _target(caption: str, old: str, kinds: frozenset[Target]) -> bool:
-    """Whether the caption uses the word as one of these kinds."""
     last = old.split()[-1]
     return bool(kinds) and any(
         _TARGETS.get(token.pos[:1]) in kinds for token in tag(caption) if token.text.lower() == last

@@ -13,11 +13,14 @@ _LONG = 160  # characters of an example
 
 
 def markdown(audit: Audit, ending: bool = True) -> str:
-    """One page; `ending` adds the verdict."""
-    parts = [f"# Audit of {_plain(audit.benchmark)}", _opening(audit), "## Texts", _checks_table(audit.checks)]
+    rows = [
+        (check.name.replace("_", " "), check.what, f"{check.count:,}" if check.of else "-", percent(check.share))
+        for check in audit.checks
+    ]
+    texts = table(("check", "what", "count", "share"), rows, left=2)
+    parts = [f"# Audit of {_plain(audit.benchmark)}", _opening(audit), "## Texts", texts]
     parts += [_finding(check) for check in audit.checks if check.count]
-    if audit.reuse:
-        reuse = audit.reuse
+    if reuse := audit.reuse:
         parts += [
             "## Images",
             f"{reuse.items:,} items of {reuse.images:,} images; an image has up to {reuse.most:,} items, one of "
@@ -32,7 +35,6 @@ def markdown(audit: Audit, ending: bool = True) -> str:
 
 
 def verdict(audit: Audit) -> str:
-    """Which defect to fix first, and how much the texts give away."""
     found = sorted((check for check in audit.checks if check.count and check.share), key=lambda one: -(one.share or 0))
     if found:
         worst = found[0]
@@ -48,9 +50,8 @@ def verdict(audit: Audit) -> str:
     name, result = best.name.replace("_", " "), f"{shown(best.result)} % of the pairs, chance {100 * best.chance:.0f}"
     if best.result.interval[0] <= best.chance:
         return f"{texts} Without the image, no shortcut is significantly better than chance."
-    if best.result.share >= _SOLVED:
-        return f'{texts} Most answers are given away: without the image, the shortcut "{name}" is right on {result}.'
-    return f'{texts} Some answers are given away: without the image, the shortcut "{name}" is right on {result}.'
+    some = "Most" if best.result.share >= _SOLVED else "Some"
+    return f'{texts} {some} answers are given away: without the image, the shortcut "{name}" is right on {result}.'
 
 
 def _opening(audit: Audit) -> str:
@@ -66,18 +67,6 @@ def _opening(audit: Audit) -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
     lines = [header, [*["---"] * left, *["---:"] * (len(header) - left)], *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def _checks_table(checks: Sequence[Check]) -> str:
-    rows = [
-        (
-            check.name.replace("_", " "),
-            check.what,
-            *((f"{check.count:,}", percent(check.share)) if check.of else ("-", "-")),
-        )
-        for check in checks
-    ]
-    return table(("check", "what", "count", "share"), rows, left=2)
 
 
 def percent(value: float | None) -> str:
@@ -121,13 +110,7 @@ def shown(share: Share) -> str:
 def _shortcuts(audit: Audit) -> str:
     of = "all items" if audit.sample == audit.items else f"{audit.sample:,} items drawn with seed {audit.seed}"
     rows = [
-        (
-            one.name.replace("_", " "),
-            one.what,
-            f"{one.result.n:,}",
-            shown(one.result),
-            "-" if one.seen is None else percent(one.seen),
-        )
+        (one.name.replace("_", " "), one.what, f"{one.result.n:,}", shown(one.result), percent(one.seen))
         for one in audit.shortcuts
     ]
     header = ("shortcut", "what", "n", "right, percent [95 % interval]", "seen in the other half")
@@ -140,8 +123,7 @@ def _shortcuts(audit: Audit) -> str:
     for one in audit.shortcuts:
         if one.result.interval[0] > one.chance or one.result.interval[1] < one.chance:
             lines.append(f"**{one.name.replace('_', ' ')}**\n\n{_examples(one.examples)}Fix: {one.fix}.")
-    if audit.detector:
-        found = audit.detector
+    if found := audit.detector:
         lines.append(
             "A detector trained to tell captions from negatives on one half of the images calls these wrong in the "
             f"other half: {shown(found.captions)} % of the captions, {shown(found.negatives)} % of the negatives and "

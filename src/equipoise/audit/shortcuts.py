@@ -47,12 +47,8 @@ class _Pair(NamedTuple):
 
 def pairs(items: Sequence[Item], kind: Kind, seed: int) -> list[_Pair]:
     rng = random.Random(seed)
-    found = []
-    for item in items:
-        listed = [text.text for text in getattr(item, kind) if text.text != item.caption]
-        if listed:
-            found.append(_Pair(item.id, group_of(item), item.caption, rng.choice(listed)))
-    return found
+    listed = ((item, [text.text for text in getattr(item, kind) if text.text != item.caption]) for item in items)
+    return [_Pair(item.id, group_of(item), item.caption, rng.choice(texts)) for item, texts in listed if texts]
 
 
 def share(right: Sequence[float], groups: Sequence[str], seed: int) -> Share:
@@ -86,12 +82,11 @@ def shortcuts(items: Sequence[Item], seed: int = 0) -> list[Shortcut]:
 
 def _by_words(kind: Kind, listed: Sequence[_Pair], words: dict[str, Any]) -> Shortcut:
     paired = words["paired"]
-    result = Share(n=words["n"], share=paired["accuracy"], interval=tuple(paired["interval"]))
     return Shortcut(
         name=f"words_{kind}",
         what=f"logistic regression on words and pairs of words tells the caption from one of its {kind}",
         count=round(paired["accuracy"] * words["n"], 1),
-        result=result,
+        result=Share(n=words["n"], share=paired["accuracy"], interval=tuple(paired["interval"])),
         chance=0.5,
         examples=_telling(listed),
         fix=_BALANCE,
@@ -201,9 +196,7 @@ def _by_substitution(positives: Sequence[_Pair], negatives: Sequence[_Pair], see
         return (old, new), new
 
     both = {pair.id for pair in positives} & {pair.id for pair in negatives}  # as many positives as negatives
-    listed = [(pair, 1) for pair in positives if pair.id in both] + [
-        (pair, -1) for pair in negatives if pair.id in both
-    ]
+    listed = [(pair, sign) for sign, of in ((1, positives), (-1, negatives)) for pair in of if pair.id in both]
     return _lookup(
         "substitution",
         "from -> to alone tells a hard positive from a hard negative, by a table of the other half of the images",

@@ -301,7 +301,6 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 def _read_body(raw: bytes) -> dict[str, Any]:
-    """The first choice of an answer; it must have a message."""
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):

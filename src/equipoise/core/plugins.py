@@ -73,8 +73,8 @@ def own_code(spec: str, failed: str) -> Iterator[None]:
     except UserError:
         raise
     except (Exception, SystemExit) as error:
-        line = own_line(error)
-        raise UserError(f"{spec}: {failed} ({_named(error)})" + (f"\n  {line}" if line else "")) from error
+        line, said = own_line(error), f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise UserError(f"{spec}: {failed} ({said})" + (f"\n  {line}" if line else "")) from error
 
 
 def _parts(spec: str) -> tuple[str, str]:
@@ -109,7 +109,6 @@ def _module(spec: str, folder: str | Path | None) -> ModuleType:
 
 
 def _required(function: Callable[..., object]) -> list[str]:
-    """The names of the arguments without a default."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # built in
@@ -119,10 +118,6 @@ def _required(function: Callable[..., object]) -> list[str]:
         for one in parameters
         if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
     ]
-
-
-def _named(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _described(value: object) -> str:

@@ -16,7 +16,6 @@ _quiet = False
 
 
 def be_quiet(quiet: bool) -> None:
-    """Switch bars off or on."""
     global _quiet
     _quiet = quiet
 

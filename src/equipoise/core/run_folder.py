@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import UserError, listed
 from equipoise.core.files import atomic_write, make_folder, plain_target, read_json, write_json
 
 try:
@@ -105,9 +105,7 @@ def refuse_other(
 ) -> None:
     """Raise if `place` holds another run, and say what differs; `also` are further reasons."""
     if found := [*also, *differences(there, here)]:
-        more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
-        listed = "\n  ".join([*found[:SHOWN], *more])
-        raise UserError(f"{place} holds another run:\n  {listed}\n{_ways_out(kind)}")
+        raise UserError(f"{place} holds another run:\n{listed(found, SHOWN)}\n{_ways_out(kind)}")
 
 
 def refuse_file(path: Path, why: str = "it is already there, and not what this command would write") -> NoReturn:

@@ -179,7 +179,6 @@ def _alike(held: Sequence[NDArray[np.int64]], both: Sequence[NDArray[Any]], clus
 def _of_kinds(
     held: NDArray[np.int64], part: NDArray[Any], alike: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """A block by kinds instead of clusters."""
     kinds, first = np.unique(alike[held], return_index=True)
     return kinds, part[first]
 
@@ -312,18 +311,3 @@ def weighted_mean(ratios: Floats, weights: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         result: Floats = np.nansum(np.where(there, ratios, 0.0) * shares, axis=1) / shares.sum(axis=1)
     return result
-
-
-def mcnemar(only_first: int, only_second: int) -> float:
-    """Exact two-sided McNemar p-value from the numbers of items that only one of two models gets right."""
-    discordant = only_first + only_second
-    if discordant == 0:
-        return 1.0
-    smaller = min(only_first, only_second)
-    # Sum of the binomial(n, 1/2) up to `smaller`, in logs because n may be tens of thousands.
-    logs = [
-        math.lgamma(discordant + 1) - math.lgamma(k + 1) - math.lgamma(discordant - k + 1) - discordant * math.log(2)
-        for k in range(smaller + 1)
-    ]
-    largest = max(logs)
-    return min(1.0, 2 * math.exp(largest) * sum(math.exp(value - largest) for value in logs))

@@ -82,10 +82,6 @@ def changes(models: Models, columns: Sequence[Column], first: str = CONTROL.labe
         for label, seeds in models.items()
         if label not in (BASE.label, first)
     }
-    return _corrected(found)
-
-
-def _corrected(found: Table) -> Table:
     adjusted = iter(holm([1.0 if one.p is None else one.p for row in found.values() for one in row.values()]))
     return {
         label: {title: one.model_copy(update={"adjusted": next(adjusted)}) for title, one in row.items()}

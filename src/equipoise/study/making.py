@@ -94,7 +94,6 @@ def make_study(
 
 
 def choose(items: Sequence[Item], n: int, seed: int, ask: Ask) -> list[Item]:
-    """`n` suitable items, drawn by seed."""
     if ask == "rank":
         able = [place for place, item in enumerate(items) if item.image is not None and item.negatives]
         wanted = "a picture and a hard negative"

@@ -55,7 +55,6 @@ def write_page(folder: Path, study: Study, annotator: str, out: Path) -> int:
 
 
 def shown(court: Court) -> int:
-    """The number of cases on the page."""
     return min(MOST, max(10, round(SHARE * len(court.queue))), len(court.queue))
 
 

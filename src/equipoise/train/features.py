@@ -16,7 +16,7 @@ the point in bfloat16, less than a hard negative's margin.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -63,11 +63,6 @@ class Features:
     # The N pairs of a matching head
     match: Tensor | None = None  # (N,) log-odds that image and text belong together
     matching: Tensor | None = None  # (N,) 1 if they do, else 0
-
-    def tensors(self) -> dict[str, Tensor]:
-        """The fields that are not None, by name."""
-        found = ((one.name, getattr(self, one.name)) for one in fields(self))
-        return {name: value for name, value in found if value is not None}
 
 
 @dataclass

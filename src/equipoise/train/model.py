@@ -24,12 +24,10 @@ def trainable(model: object, spec: str) -> Trainable:
 
 
 def saved_spec(model: Trainable, folder: object) -> str:
-    """The spec of the finetuned model."""
     return f"{'itm' if isinstance(model, MatchingModel) else 'hf'}:{folder}"
 
 
 def misfits(recipe: Recipe, model: Trainable) -> Iterator[str]:
-    """Why a recipe cannot train this model."""
     if not isinstance(model, MatchingModel):
         if recipe.needs.matching:
             yield f"{model.spec} has no matching head, which this recipe trains; use a BLIP or X-VLM, as itm:FOLDER"

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 import pytest
+from tests.evaluation.comparing.exact import mcnemar
 
-from equipoise.core import stats
 from equipoise.evaluation.comparing.inference import (
     benjamini_hochberg,
     flip_p_value,
@@ -37,7 +37,7 @@ def test_sign_flips_against_all_of_them(changes: list[float]) -> None:
 def test_one_item_an_image_is_mcnemar(lost: int, gained: int) -> None:
     changes = np.array([1.0] * gained + [-1.0] * lost + [0.0] * 50)[:, None] / (gained + lost + 50)
     found = flip_p_value(changes[:, 0], sign_flip_sums(changes)[:, 0])
-    assert found == pytest.approx(stats.mcnemar(lost, gained), abs=0.012)
+    assert found == pytest.approx(mcnemar(lost, gained), abs=0.012)
 
 
 @pytest.mark.parametrize("clusters", [1, 3, 2_051, 70_001])
@@ -74,7 +74,7 @@ def test_models_that_do_not_differ_are_called_different_once_in_twenty() -> None
     for repetition in range(300):
         images = rng.choice([-1, 0, 1], size=40, p=[0.2, 0.6, 0.2]) * 10.0
         found += flip_p_value(images, sign_flip_sums(images[:, None], repetition, 499)[:, 0]) < 0.05
-        items += stats.mcnemar(int(images[images < 0].sum() * -1), int(images[images > 0].sum())) < 0.05
+        items += mcnemar(int(images[images < 0].sum() * -1), int(images[images > 0].sum())) < 0.05
     assert 0.02 <= found / 300 <= 0.08
     assert items / 300 > 0.3
 
@@ -207,5 +207,5 @@ def test_a_difference_of_that_size_is_found_four_times_in_five(images: int, disc
     found = 0
     for _ in range(400):
         gained, lost = rng.multinomial(images, [up, both - up, 1 - both])[:2]
-        found += stats.mcnemar(int(lost), int(gained)) < 0.05
+        found += mcnemar(int(lost), int(gained)) < 0.05
     assert 0.72 <= found / 400 <= 0.88

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.evaluation.comparing.exact import mcnemar
 
-from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.evaluation.comparing import inference
 from equipoise.evaluation.comparing.differences import Run, difference, leaves_of, per_item
@@ -72,7 +72,7 @@ def test_the_error_of_independent_items_is_the_closed_form(run: MakeRun) -> None
     found = compare_models([before], [after])["original"]
     assert found is not None
     assert found.image_error == pytest.approx(math.sqrt(gained + lost - (gained - lost) ** 2 / n) / n, rel=0.05)
-    assert found.p == pytest.approx(stats.mcnemar(lost, gained), abs=0.002)
+    assert found.p == pytest.approx(mcnemar(lost, gained), abs=0.002)
     assert found.detectable == pytest.approx(0.048, abs=0.001)  # docs/appendix/statistics.md
 
 
@@ -176,7 +176,7 @@ def test_models_that_cannot_be_told_apart_share_a_letter(run: MakeRun) -> None:
         ("A", 0.9, "a"), ("B", 0.85, "a b"), ("C", 0.8, "b"), ("D", 0.2, "c")
     ]  # fmt: skip
     pairs = {  # exact: A-B 5 of 5, B-C 5 of 5 (p 0.0625); A-C 10 of 10 (p 0.002, times 4 pairs at least)
-        "AB": stats.mcnemar(5, 0), "AC": stats.mcnemar(10, 0)
+        "AB": mcnemar(5, 0), "AC": mcnemar(10, 0)
     }  # fmt: skip
     assert pairs["AB"] > 0.05 > 6 * pairs["AC"]
     assert place(models, "augmented") == []

@@ -463,7 +463,7 @@ LOSSES: dict[str, tuple[Term, Term]] = {
 
 
 def leaves(f: Features) -> dict[str, Tensor]:
-    return {name: tensor for name, tensor in f.tensors().items() if tensor.is_floating_point()}
+    return {name: tensor for name, tensor in vars(f).items() if tensor is not None and tensor.is_floating_point()}
 
 
 def gradients(loss: Tensor, f: Features) -> dict[str, Tensor]:
@@ -495,7 +495,7 @@ def test_gradients_equal_finite_differences(name: str) -> None:
     names = leaves(features)
     if name == "keep":  # its scale is a constant to the gradient
         names["scale"] = names["scale"].detach()
-    masks = {name: mask for name, mask in features.tensors().items() if name not in names}
+    masks = {name: mask for name, mask in vars(features).items() if mask is not None and name not in names}
 
     def value(*tensors: Tensor) -> Tensor:
         return LOSSES[name][0](Features(**dict(zip(names, tensors, strict=True)), **masks))

@@ -229,7 +229,9 @@ def test_items_that_do_not_fit_the_recipe(run, tiny_items):
     with pytest.raises(UserError, match=r"24 have a negative at all"):
         every = [item.model_copy(update={"negatives": tiny_items()[1].negatives}) for item in tiny_items()]
         run(replace(NEGATIVES, needs=Needs(negatives=(Slot("negate", (("negate", None),)),))), items=every)
-    with pytest.raises(UserError, match=r"2 problems\n  images: 1 of 25 items have none; the first is 'x'\n  hard images"):
+    with pytest.raises(
+        UserError, match=r"2 problems\n  images: 1 of 25 items have none; the first is 'x'\n  hard images"
+    ):
         run(replace(RECIPE, needs=Needs(hard_images=True)), items=[*tiny_items(), Item(id="x", caption="a cat")])
 
 

@@ -3,13 +3,15 @@
 A recipe names its losses, the texts that it needs and its optimisation. It has no model and no data, so the same recipe
 runs on a laptop (`quick=True`, sized for the built-in world) and on eight GPUs.
 
-A new recipe is one function in a file of this folder and one row in RECIPES. For a recipe outside the package,
-`equipoise train py:module:function` takes any function that returns a `Recipe`.
+`equipoise train RECIPE --items F --images DIR --model M --out DIR` trains with a recipe. A new one is a function in a
+file of this folder and a row in RECIPES. For a recipe outside the package, `equipoise train py:module:function` takes
+any function that returns a `Recipe`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -54,7 +56,10 @@ def get_recipe(name: str, *, quick: bool = False, **options: Any) -> Recipe:
     own = own_options(function)
     values = read_options(name, function, options)
     given = {option: value for option, value in values.items() if option in own}
-    recipe = _made(name, function, given)
+    with plugins.own_code(name, "your recipe failed") if plugins.is_named(name) else nullcontext():
+        recipe: object = function(**given)
+    if not isinstance(recipe, Recipe):
+        raise UserError(f"{name}: expected a function that returns a Recipe; it returned {type(recipe).__name__}")
     _refuse_idle(name, function, recipe, given)
     recipe.loss()  # fails here if every loss is off, not after the images are read
     in_full = {option: given.get(option, one.default) for option, one in own.items()}
@@ -79,16 +84,6 @@ def named(name: str) -> Callable[..., Recipe]:
             f"your own is {plugins.FORM}"
         )
     recipe: Callable[..., Recipe] = getattr(import_module(f"{__name__}.{RECIPES[name]}"), name)
-    return recipe
-
-
-def _made(name: str, function: Callable[..., Recipe], options: dict[str, Any]) -> Recipe:
-    if not plugins.is_named(name):
-        return function(**options)
-    with plugins.own_code(name, "your recipe failed"):
-        recipe: object = function(**options)
-    if not isinstance(recipe, Recipe):
-        raise UserError(f"{name}: expected a function that returns a Recipe; it returned {type(recipe).__name__}")
     return recipe
 
 

@@ -30,12 +30,10 @@ def about(name: str) -> dict[str, Any]:
 
 
 def summary(name: str) -> str:
-    """The first line of the docstring."""
     return ((named(name).__doc__ or "").strip().splitlines() or [""])[0]
 
 
 def needs_in_words(needs: Needs) -> list[str]:
-    """What a recipe needs besides image and caption."""
     found = []
     if needs.positive:
         found.append(f"a hard positive ({_kind(needs.positive)})")

@@ -37,8 +37,6 @@ def ce_clip_zhang_2024(
 ) -> Recipe:
     """CE-CLIP: four types of negatives, contrasted with the caption (IMC) and ranked below it (CMR).
 
-    equipoise train ce_clip_zhang_2024 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
-
     L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr. A weight of 0 switches a loss off; `itc=plain` removes the negatives from the
     contrastive term, `itc=off` removes the term; `types=relation,object` keeps only those negatives. With
     `cmr_mean=code`, CMR shrinks with every negative that a caption lacks, as in the public code. For `imc_form` and the

@@ -19,8 +19,6 @@ def clic_peleg_2025(
 ) -> Recipe:
     """CLIC on single photos: a frozen vision tower, right captions kept together, the negative apart.
 
-    equipoise train clic_peleg_2025 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
-
     L = L_clip + 0.5 L_cont + 0.5 L_sneg + L_uni: CLIP's loss, the same with caption and positive, each of these two
     against its own negative, and their distance. Only the text tower, the text projection and the scale are trained
     (`freeze=none`: both towers).

@@ -12,8 +12,6 @@ from equipoise.train.recipes.shared import ANY, Count
 def dac_doveh_2023(*, dense_captions: Count = 10, dense_negatives: bool = True) -> Recipe:
     """DAC: many captions of each image, some of them right, learned as multiple instances.
 
-    equipoise train dac_doveh_2023 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
-
     The dense captions must be in the items: all items of an image, each with its caption and, for `dense_negatives`,
     its negatives. DAC-LLM and DAC-SAM differ in how the captions were written.
     """

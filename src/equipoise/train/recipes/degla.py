@@ -18,8 +18,6 @@ def degla_hu_2025(
 ) -> Recipe:
     """DeGLA with its mask corrected: four negatives, contrasted with image and text, and self-distillation.
 
-    equipoise train degla_hu_2025 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
-
     L = L_itc(hn) + 0.1 L_igc + 0.1 L_tgc + 0.005 L_dis. The teacher follows the model with a decay of 0.9996 per step;
     `teacher_decay=1` keeps the base. In short runs (the world's 200 steps) the teacher stays close to the base.
 

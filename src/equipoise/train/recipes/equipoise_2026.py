@@ -27,8 +27,6 @@ def equipoise_2026(
 ) -> Recipe:
     """Every right caption above every wrong one; a reworded caption is a caption.
 
-    equipoise train equipoise_2026 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
-
     L = L_two + 0.5 L_rank + 1.0 L_text + 0.2 L_agree + 1.0 L_keep (losses/two_captions, rank_each, text_contrast,
     agreement, keep). The positive is a second caption in the contrast. Caption and positive are each ranked 3 logits
     above a replace and a swap negative (`by_operation`). The text tower keeps the two together and the negatives apart.

@@ -11,8 +11,6 @@ from equipoise.train.recipes.shared import ANY
 def negclip_yuksekgonul_2023(*, hard_images: bool = True) -> Recipe:
     """NegCLIP: swapped captions as negatives, and for each image a similar one with its own texts.
 
-    equipoise train negclip_yuksekgonul_2023 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
-
     The items name their hard images in tags["hard_images"]; `perturb --hard-images` finds them. A batch of 256 encodes
     512 images and 1,024 texts. `hard_images=false` uses only the negatives. Weight decay 0.2 is open_clip's default.
     """

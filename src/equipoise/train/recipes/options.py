@@ -42,7 +42,6 @@ SETTINGS: dict[str, Any] = {
 
 
 def own_options(recipe: Callable[..., Recipe]) -> dict[str, inspect.Parameter]:
-    """The options of the recipe's function."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return {name: one for name, one in inspect.signature(recipe).parameters.items() if one.kind not in kinds}
 
@@ -50,12 +49,11 @@ def own_options(recipe: Callable[..., Recipe]) -> dict[str, inspect.Parameter]:
 def hints_of(recipe: Callable[..., Recipe]) -> dict[str, Any]:
     """The types of a recipe's options: its own, then the shared settings."""
     hints = get_type_hints(recipe, include_extras=True)
-    own = {name: hints.get(name, _guessed(one.default)) for name, one in own_options(recipe).items()}
+    own = {
+        name: hints.get(name, Any if one.default in (None, one.empty) else type(one.default))
+        for name, one in own_options(recipe).items()
+    }
     return own | {setting: hint for setting, hint in SETTINGS.items() if setting not in own}
-
-
-def _guessed(default: Any) -> Any:
-    return Any if default in (None, inspect.Parameter.empty) else type(default)
 
 
 def read_options(name: str, recipe: Callable[..., Recipe], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +107,6 @@ def setting_of(recipe: Recipe, setting: str) -> Any:
 
 
 def written(value: Any) -> str:
-    """A value as on the command line."""
     if isinstance(value, list | tuple):
         return ",".join(map(written, value))
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -11,8 +11,6 @@ from equipoise.train.recipes.shared import ANY, SWAP, UNHELD, Weight
 def read_clip_kwon_2025(*, alignment_weight: Weight = 0.5) -> Recipe:
     """READ-CLIP without its decoder: NegCLIP's contrast with three swaps, and paraphrases aligned.
 
-    equipoise train read_clip_kwon_2025 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
-
     L = L_itc(hn) + 0.5 L_align. Left out: 0.1 L_rec, in which a frozen T5 writes another caption of the photo from the
     text embedding, half of the paper's method. So do not expect READ-CLIP's numbers from this recipe.
 

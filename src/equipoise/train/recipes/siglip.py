@@ -10,8 +10,6 @@ from equipoise.train.recipes.shared import UNHELD
 def control_siglip() -> Recipe:
     """Finetuning a SigLIP model on captions alone, with its own sigmoid loss.
 
-    equipoise train control_siglip --items ITEMS.jsonl --model hf:google/siglip-base-patch16-224 --out DIR
-
     SigLIP's scale is about 117; a bound of 100 would change the model at the first step.
     """
     return Recipe(

@@ -14,8 +14,6 @@ def svlc_doveh_2023(
 ) -> Recipe:
     """SVLC: contrastive, negative and analogy losses on LoRA adapters.
 
-    equipoise train svlc_doveh_2023 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
-
     The published models: negatives from rules or a language model (`positive_weight=0`), positives alone
     (`negative_weight=0`), both. `negatives_in_contrastive=false` is what the code does, unintentionally, on two or more
     GPUs. One negative per sample, written by any recipe.

@@ -34,12 +34,13 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list
     without = [item.id for item in items if item.image is None]
     if without:
         problems.add("images", f"{len(without)} of {len(items)} items have none; the first is {without[0]!r}")
-    needs = recipe.needs
-    if needs.positive and not any(_fits(needs.positive, item.positives) for item in items):
-        problems.add("positives", _none("positive", (needs.positive,), items))
-    if needs.negatives and not any(_fits(slot, item.negatives) for item in items for slot in needs.negatives):
-        problems.add("negatives", _none("negative", needs.negatives, items))
-    counts = _counts(recipe, items)
+    needs, counts = recipe.needs, _counts(recipe, items)
+    for what, slots in (("positive", (needs.positive,)), ("negative", needs.negatives)):
+        if counts.get(f"a {what}") == 0:
+            having = sum(bool(getattr(item, f"{what}s")) for item in items)
+            kinds = ", ".join(slot.name for slot in slots if slot)
+            said = f"has a {what} this recipe takes ({kinds}); {having} have a {what} at all"
+            problems.add(f"{what}s", f"none of {len(items)} items {said}")
     if counts.get("both") == 0 and counts["a positive"] and counts["a negative"]:
         problems.add("pairs", f"none of {len(items)} items has a positive and a negative; {_PAIRS}")
     if needs.hard_images and not any("hard_images" in item.tags for item in items):
@@ -68,7 +69,6 @@ _PAIRS = (
 
 
 def _counts(recipe: Recipe, items: Sequence[Item]) -> dict[str, int]:
-    """How many samples have the texts that the recipe uses."""
     needs = recipe.needs
     right = [needs.positive is not None and _fits(needs.positive, item.positives) for item in items]
     wrong = [any(_fits(slot, item.negatives) for slot in needs.negatives) for item in items]
@@ -98,18 +98,12 @@ def _fits(slot: Slot, texts: Sequence[Text]) -> bool:
     return any(slot.accepts(text.edit) for text in texts)
 
 
-def _none(what: str, slots: Sequence[Slot], items: Sequence[Item]) -> str:
-    having = sum(bool(getattr(item, f"{what}s")) for item in items)
-    kinds = ", ".join(slot.name for slot in slots)
-    return f"none of {len(items)} items has a {what} this recipe takes ({kinds}); {having} have a {what} at all"
-
-
 def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos: Photos) -> dict[str, Any]:
     """Everything that the trained weights depend on, as JSON: the recipe, the items, the bytes of the images, the base
     model's whole card, and the code. Chunks, workers, device and number of processes change only rounding.
     """
     found = data_identity(recipe, parts) | {
-        "images": photos.to_json(),
+        "images": {"count": photos.count, "sha256": photos.sha256},
         "model": of_card(model.card),
         "code": of_code("train/data", "train/losses", "train/step"),
     }
@@ -147,9 +141,6 @@ class Photos:
     sha256: str
     count: int
     unread: list[str]  # "item: why", for missing or unreadable photos
-
-    def to_json(self) -> dict[str, str | int]:
-        return {"count": self.count, "sha256": self.sha256}
 
 
 def read_photos(parts: Sequence[Part], *, show: bool = False) -> Photos:

@@ -47,7 +47,7 @@ class Checkpoints:
 
     def __init__(self, out: Path, keep: int = 2) -> None:
         self.out, self.keep = out, max(1, keep)
-        self.folder = out / "checkpoints"
+        self.folder, self.model = out / "checkpoints", out / "model"
         self.damaged: set[Path] = set()
 
     def claim(self, identity: dict[str, Any]) -> None:
@@ -62,10 +62,6 @@ class Checkpoints:
         """Fix what `best` is measured on, so that log and `best` never mix two test sets."""
         run_folder.take(self.out, "train --watch", identity, writes=(), claim=WATCHED)
 
-    @property
-    def model(self) -> Path:
-        return self.out / "model"
-
     def save(self, step: int, write_model: Callable[[Path], None], state: dict[str, Any], best: bool) -> Path:
         target = self.folder / f"step-{step:08d}"
         if not target.exists() or target in self.damaged:
@@ -76,16 +72,11 @@ class Checkpoints:
         for pointer in ("latest", "best") if best else ("latest",):
             with atomic_write(self.out / pointer) as handle:
                 handle.write(target.name + "\n")
-        self._clean()
-        return target
-
-    def _clean(self) -> None:
-        """Remove old checkpoints and half-written folders."""
         done = [path for path in self._steps() if path not in self.damaged]
         wanted = {*done[-self.keep :], self.pointed("latest"), self.pointed("best"), *self.damaged}
-        for path in list(self.folder.iterdir()):
-            if path not in wanted:
-                _remove(path)
+        for path in set(self.folder.iterdir()) - wanted:  # old checkpoints and half-written folders
+            _remove(path)
+        return target
 
     def _steps(self) -> list[Path]:
         return sorted(path for path in self.folder.iterdir() if path.name.startswith("step-"))
@@ -111,10 +102,8 @@ class Checkpoints:
 
     def pointed(self, pointer: str) -> Path | None:
         path = self.out / pointer
-        if not path.exists():
-            return None
-        folder = self.folder / read_text(path).strip()
-        return folder if folder.is_dir() else None
+        folder = self.folder / read_text(path).strip() if path.exists() else None
+        return folder if folder is not None and folder.is_dir() else None
 
     def best(self, metric: str) -> Path | str | None:
         """The best checkpoint, or a message that no step beat the base; None if nothing was evaluated."""

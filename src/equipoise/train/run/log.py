@@ -25,10 +25,7 @@ LOG = "log.jsonl"
 
 def read_log(out: Path) -> list[dict[str, Any]]:
     """The records of a run so far, without a last line cut short by a kill."""
-    path = out / LOG
-    if not path.exists():
-        return []
-    lines = path.read_text(encoding="utf-8").split("\n")
+    lines = (out / LOG).read_text(encoding="utf-8").split("\n") if (out / LOG).exists() else []
     return [json.loads(line) for line in lines[:-1] if line]
 
 

@@ -12,7 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,12 @@ def train(
     if show and os.environ.get("RANK", "0") == "0":
         notes = [line for line in notes if line.startswith("warning") or not is_quiet()]
         print(*notes, sep="\n", end="\n" if notes else "", file=sys.stderr)
-    with Interrupt(saving.exit_within) as interrupt, distributed.started(where), _alone(out), _determinism():
+    with (
+        Interrupt(saving.exit_within) as interrupt,
+        distributed.started(where),
+        run_folder.locked(out) if distributed.rank() == 0 else nullcontext(),
+        _determinism(),
+    ):
         run = _Run(recipe, parts, model, Path(out), where, hardware, saving, show)
         return run.go(evaluation, max_skipped, interrupt)
 
@@ -91,11 +96,6 @@ def _parts(items: Sequence[Item] | Sequence[Part], images: str | Path | ImageSou
     if images is None:
         raise UserError("expected the folder or the shards of the items' images (--images)")
     return [Part([item for item in items if isinstance(item, Item)], open_source(images))]
-
-
-def _alone(out: str | Path) -> AbstractContextManager[None]:
-    """The first process locks `out` for all processes of the run."""
-    return run_folder.locked(out) if distributed.rank() == 0 else nullcontext()
 
 
 @contextmanager
@@ -116,8 +116,6 @@ def _determinism() -> Iterator[None]:
 
 
 class _Run:
-    """The state of a run, and how it is saved and restored."""
-
     def __init__(
         self,
         recipe: Recipe,
@@ -172,21 +170,13 @@ class _Run:
             )
         decay = recipe.needs.teacher
         self.teacher = None if decay is None else Teacher(self.network, model.preprocess, decay)
-        self.workers = self._workers(hardware.workers)
+        free = hardware.workers is None and device.type == "cpu" and self.data.fits_in_memory()
+        workers = min(8, os.cpu_count() or 1) if hardware.workers is None else hardware.workers
+        self.workers = 0 if recipe.freeze is not None or free else workers
         self.data.keeps_images = self.workers == 0
         self.step = 0
         self.metrics: dict[str, float] = {}
         self.best: float | None = None
-
-    def _workers(self, workers: int | None) -> int:
-        """0 if all images stay in memory and the CPU does the training."""
-        if self.recipe.freeze is not None:
-            return 0
-        if workers is not None:
-            return workers
-        if self.device.type == "cpu" and self.data.fits_in_memory():
-            return 0
-        return min(8, os.cpu_count() or 1)
 
     def go(self, evaluation: Evaluation | None, max_skipped: float, interrupt: Interrupt) -> Path:
         if self.main:  # after all checks: a refused run must not claim the folder
@@ -370,7 +360,6 @@ class _Run:
             handle.write(model_card(*about, skipped=len(left_out(read_skipped(self.checkpoints.out)))))
 
     def _plain(self) -> Trainable:
-        """The model with its adapters merged."""
         if self.recipe.lora is None:
             return self.model
         return self.model.holding(merged(self.network, self.base.network))
