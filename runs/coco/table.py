@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -61,6 +61,24 @@ MORE = {
     "best-no-keep": "... without keeping the base's preferences",
     "best-no-second-caption": "... without the positive as second caption",
 }
+FUSED = {  # of matching.py
+    "base": "base, matching head trained on captions",
+    "control": "captions alone: ITC + ITM",
+    "hn": "`balanced`: negatives for the head",
+    "ce-xvlm": "`balanced`: CE-XVLM",
+    "ce-xvlm-hp": "`balanced`: CE-XVLM and hard positives",
+    "hn-swaps": "`balanced` and swaps: negatives for the head",
+    "ce-xvlm-swaps": "`balanced` and swaps: CE-XVLM",
+    "ce-xvlm-hp-swaps": "`balanced` and swaps: CE-XVLM and hard positives",
+}
+FUSED_PAIRS = [
+    (f"{after}{swaps}{part}", f"{before}{part}")
+    for swaps, part in product(("", "-swaps"), ("", "-itm"))
+    for after, before in (
+        ("hn", "control"), ("ce-xvlm", "control"), ("ce-xvlm-hp", "control"), ("ce-xvlm", f"hn{swaps}"),
+        ("ce-xvlm-hp", f"ce-xvlm{swaps}"),
+    )
+]  # fmt: skip
 KINDS = {
     "replace": "REPLACE",
     "negclip": "NegCLIP's pairs",
@@ -143,9 +161,11 @@ def mean(tower: str, name: str, kind: str, metric: str, only: Sequence[int] = (0
     return 100 * float(np.mean(found))
 
 
-def compared() -> dict[tuple[str, tuple[str, str], str, str], Change]:
+def compared(
+    towers: Iterable[str], pairs: Iterable[tuple[str, str]]
+) -> dict[tuple[str, tuple[str, str], str, str], Change]:
     found = {}
-    for tower, (after, before), kind in product(TOWERS, PAIRS, KINDS):
+    for tower, (after, before), kind in product(towers, pairs, KINDS):
         if not {after, before} <= models(tower).keys() or kind not in kinds_of(tower):
             continue
         own = seeds(tower, after, before)
@@ -183,6 +203,19 @@ def summary(tower: str, names: Iterable[str], only: Sequence[int] = (0, 1, 2)) -
         rows = [row["found"] for row in models(tower)[name] if row["seed"] in only]
         cells += [f"{np.mean([score(row) for row in rows]):.1f}", f"{np.mean([row['experts'] for row in rows]):.1f}"]
         print(f"| {(NAMES | MORE)[name]} | " + " | ".join(cells) + " |" + few * f" {len(rows)} |")
+    print()
+
+
+def fused() -> None:
+    """Both parts of each model with a matching head; the head's recalls are of the contrastive part's first ten."""
+    heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
+    print("| finetuned with | judged by | " + " | ".join(heads) + " | recalls | bases |")
+    print("| --- | --- |" + " ---: |" * (len(SUMMARY) + 2))
+    for (name, said), (part, judge) in product(FUSED.items(), (("", "cosine"), ("-itm", "matching head"))):
+        if rows := [row["found"] for row in models("x").get(f"{name}{part}", ())]:
+            cells = [f"{mean('x', f'{name}{part}', kind, metric):.1f}" for kind, metric in SUMMARY]
+            cells += [f"{np.mean([score(row) for row in rows]):.1f}", str(len(rows))]
+            print(f"| {said} | {judge} | " + " | ".join(cells) + " |")
     print()
 
 
@@ -296,16 +329,23 @@ def main() -> None:
     relations("m")
     for tower, title in TOWERS.items():
         table(tower, title)
-    found = compared()
-    for tower, title in TOWERS.items():
+    differences(TOWERS, PAIRS)
+    if (RESULTS / "x.jsonl").exists():
+        fused()
+        differences({"x": "matching"}, FUSED_PAIRS)
+    print("With one base, intervals and p-values are over photos alone.")
+
+
+def differences(towers: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> None:
+    found = compared(towers, pairs)
+    for tower, title in towers.items():
         print(f"| {title} | items | Original | Augmented | Brittleness |\n| --- | --- | --- | --- | --- |")
-        for (after, before), kind in product(PAIRS, KINDS):
+        for (after, before), kind in product(pairs, KINDS):
             if (tower, (after, before), kind, "original") in found:
                 cells = [cell(found[tower, (after, before), kind, metric]) for metric in METRICS]
                 print(f"| {after} - {before} | {KINDS[kind]} | " + " | ".join(cells) + " |")
         print()
     print(f"\\*: significant, by interval and by p-value, which is corrected (Holm) for all {len(found)} comparisons.")
-    print("With one base, intervals and p-values are over photos alone.")
 
 
 if __name__ == "__main__":

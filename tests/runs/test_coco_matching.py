@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 from tests.runs.conftest import RUNS, modules_of
+from tests.runs.test_coco import load
 
 from equipoise.data.items import Edit, ImageRef, Item, Text, write_items
 
@@ -165,3 +166,31 @@ def test_the_script_writes_lines_and_scores_that_can_be_kept_and_resumes(coco: A
     assert not np.allclose(after["seen/scores"][0], wanted, atol=1e-5)
     scores.pack(out / "x/scores", folder / "x.npz")
     assert "ce-xvlm-hp-swaps-itm-0/seen" in scores.read_scores(folder / "x.npz")
+
+
+def test_the_table_has_both_parts_of_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, rng = load("table"), np.random.default_rng(0)
+    monkeypatch.setattr(table, "RESULTS", tmp_path)
+    kinds = [part for kind in table.KINDS for part in table.JOINED.get(kind, (kind,))]
+    held: dict[str, Any] = {f"{kind}/photo": np.arange(20) for kind in kinds}
+    lines = []
+    for name in ("control", "control-itm", "ce-xvlm", "ce-xvlm-itm"):
+        right = 1.0 if name == "ce-xvlm-itm" else -1.0
+        held |= {f"{name}-0/{kind}": np.full((2, 20), right) + rng.normal(0, 0.1, (2, 20)) for kind in kinds}
+        found = {f"{way}@{top}": 40.0 for way in ("t2i", "i2t") for top in (1, 5, 10)}
+        lines.append(json.dumps({"stage": "final", "name": name, "seed": 0, "found": found}))
+    np.savez(tmp_path / "x.npz", **held)
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    table.fused()
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[2:] if line]
+    assert [(row[0][2:], row[1], row[2]) for row in rows] == [
+        (table.FUSED["control"], "cosine", "0.0"),
+        (table.FUSED["control"], "matching head", "0.0"),
+        (table.FUSED["ce-xvlm"], "cosine", "0.0"),
+        (table.FUSED["ce-xvlm"], "matching head", "100.0"),
+    ]
+    changes = table.compared(["x"], table.FUSED_PAIRS)
+    assert {pair for _, pair, _, _ in changes} == {("ce-xvlm", "control"), ("ce-xvlm-itm", "control-itm")}
+    assert changes["x", ("ce-xvlm-itm", "control-itm"), "replace", "augmented"].difference == 1
