@@ -46,6 +46,7 @@ def page() -> str:
         "## Measures, models and perturbation",
         *_modules(),
         "## Benchmarks: ties, averages and what to know",
+        "Ties are those of the paper's code. Here a tie is never a win.",
         *_benchmarks(),
     ]
     return _listed("\n\n".join(part.strip() for part in parts)) + "\n"
@@ -87,7 +88,7 @@ def _benchmarks() -> Iterator[str]:
         benchmark = registry.get(name)
         if not benchmark.drawn:
             notes = f" {benchmark.notes}" if benchmark.notes else ""
-            yield f"- **{name}**: ties in the paper's code: {benchmark.ties}; here a tie is never a win.{notes}"
+            yield f"- **{name}**. Ties: {benchmark.ties}.{notes}"
 
 
 if __name__ == "__main__":

@@ -78,7 +78,12 @@ def edits_of(item: Item) -> Iterator[tuple[Kind, Text]]:
 def sub_word(found: Change, edit: Edit | None, vocabulary: Set[str]) -> str | None:
     """The edit changed part of a word: "red" in "covered", "man" in "woman"."""
     if edit is not None and edit.source and edit.to:
-        return _piece_of_word(found, edit.source.lower(), edit.to.lower())
+        source, new = edit.source.lower(), Counter(found.text) - Counter(found.caption)
+        for word in found.caption:
+            changed = word.replace(source, edit.to.lower())
+            if source in word and _bare(word) != source and changed in new:  # "dog's" contains the whole word dog
+                return f"{word!r} became {changed!r}"
+        return None
     if len(found.lost) > _FEW or len(found.gained) > 2 * _FEW:
         return None  # a rewritten text may have rare words
     unknown = {word for word in found.gained if not _known(word, vocabulary)}
@@ -89,15 +94,6 @@ def sub_word(found: Change, edit: Edit | None, vocabulary: Set[str]) -> str | No
         for old in found.lost:
             if unknown & set(made) and old not in found.gained and _shares_ends(old, made, unknown):
                 return f"{old!r} became {' '.join(made)!r}"
-    return None
-
-
-def _piece_of_word(found: Change, source: str, to: str) -> str | None:
-    new = Counter(found.text) - Counter(found.caption)
-    for word in found.caption:
-        made = word.replace(source, to)
-        if source in word and _bare(word) != source and made in new:  # "dog's" contains the whole word dog
-            return f"{word!r} became {made!r}"
     return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,36 +131,31 @@ def _by_statistic(name: str, kind: Kind, listed: Sequence[_Pair], seed: int) -> 
     )
 
 
-def _lookup(
-    name: str,
-    what: str,
-    fix: str,
-    listed: Sequence[tuple[_Pair, int]],
-    keys: Callable[[_Pair], Sequence[object]],
-    seed: int,
-) -> Shortcut:
+_Asked = tuple[_Pair, tuple[str, str], int, Sequence[object]]  # a pair, its substitution, the right sign, keys
+
+
+def _lookup(name: str, what: str, fix: str, listed: Sequence[_Asked], seed: int) -> Shortcut:
     """Guess each pair's sign by the majority in the other half of the images, for its first key that is known there."""
     tables: list[Counter[object]] = [Counter(), Counter()]  # for each half, the sums of the signs in the other half
-    for pair, sign in listed:
-        for key in keys(pair):
+    for pair, _, sign, keys in listed:
+        for key in keys:
             tables[1 - pair.half][key] += sign
-    sums = [
-        next((tables[pair.half][key] for key in keys(pair) if key in tables[pair.half]), None) for pair, _ in listed
-    ]
-    right = [_half((known or 0) * sign) for known, (_, sign) in zip(sums, listed, strict=True)]
-    often = Counter(
-        substitution(pair.caption, pair.edit) for (pair, _), won in zip(listed, right, strict=True) if won == 1
-    )
-    first = {substitution(pair.caption, pair.edit): pair.id for pair, _ in reversed(listed)}
-    shown = often.most_common(_SHOWN)
+    found = ((tables[pair.half], keys) for pair, _, _, keys in listed)
+    sums = [next((table[key] for key in keys if key in table), None) for table, keys in found]
+    right = [_half((known or 0) * sign) for known, (_, _, sign, _) in zip(sums, listed, strict=True)]
+    often = Counter(sub for (_, sub, _, _), won in zip(listed, right, strict=True) if won == 1)
+    first = {sub: pair.id for pair, sub, _, _ in reversed(listed)}
     return Shortcut(
         name=name,
-        what=what,
+        what=f"{what}, by a table of the other half of the images",
         count=sum(right),
-        result=share(right, [pair.group for pair, _ in listed], seed),
+        result=share(right, [pair.group for pair, *_ in listed], seed),
         chance=0.5,
         seen=round(sum(known is not None for known in sums) / len(sums), 4),
-        examples=[Example(id=first[sub], said=f"{sub[0]!r} -> {sub[1]!r}, {n:,} times") for sub, n in shown],
+        examples=[
+            Example(id=first[old, new], said=f"{old!r} -> {new!r}, {n:,} times")
+            for (old, new), n in often.most_common(_SHOWN)
+        ],
         fix=fix,
     )
 
@@ -170,42 +165,30 @@ def _by_direction(kind: Kind, listed: Sequence[_Pair], seed: int) -> Shortcut:
 
     The key is the pair of words in alphabetical order; the sign is +1 where the caption has the first.
     """
-
-    def signed(pair: _Pair) -> tuple[_Pair, int]:
+    asked: list[_Asked] = []
+    for pair in listed:
         old, new = substitution(pair.caption, pair.edit)
-        return pair, (old < new) - (old > new)  # 0 where only a capital or a mark changed
-
-    def keys(pair: _Pair) -> Sequence[object]:
-        return (tuple(sorted(substitution(pair.caption, pair.edit))),)
-
-    return _lookup(
-        f"direction_{kind}",
-        f"the changed words alone tell the caption from one of its {kind}, by a table of the other half of the images",
-        "let every substitution go both ways about equally often (A -> B as well as B -> A)",
-        [signed(pair) for pair in listed],
-        keys,
-        seed,
-    )
+        sign = (old < new) - (old > new)  # 0 where only a capital or a mark changed
+        asked.append((pair, (old, new), sign, (tuple(sorted((old, new))),)))
+    what = f"the changed words alone tell the caption from one of its {kind}"
+    fix = "let every substitution go both ways about equally often (A -> B as well as B -> A)"
+    return _lookup(f"direction_{kind}", what, fix, asked, seed)
 
 
 def _by_substitution(positives: Sequence[_Pair], negatives: Sequence[_Pair], seed: int) -> Shortcut:
     """Is (from -> to) a hard positive or a hard negative? Looked up by the substitution, else by the new word."""
-
-    def keys(pair: _Pair) -> Sequence[object]:
-        old, new = substitution(pair.caption, pair.edit)
-        return (old, new), new
-
     both = {pair.id for pair in positives} & {pair.id for pair in negatives}  # as many positives as negatives
-    listed = [(pair, sign) for sign, of in ((1, positives), (-1, negatives)) for pair in of if pair.id in both]
-    return _lookup(
-        "substitution",
-        "from -> to alone tells a hard positive from a hard negative, by a table of the other half of the images",
+    asked: list[_Asked] = []
+    for pair, sign in [*((pair, 1) for pair in positives), *((pair, -1) for pair in negatives)]:
+        if pair.id in both:
+            sub = substitution(pair.caption, pair.edit)
+            asked.append((pair, sub, sign, (sub, sub[1])))
+    what = "from -> to alone tells a hard positive from a hard negative"
+    fix = (
         "use words that make a hard positive of one caption and a hard negative of another; use other substitutions in "
-        "training than in the test",
-        listed,
-        keys,
-        seed,
+        "training than in the test"
     )
+    return _lookup("substitution", what, fix, asked, seed)
 
 
 def detector(items: Sequence[Item], seed: int = 0) -> Detector | None:

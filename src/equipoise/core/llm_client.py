@@ -158,6 +158,7 @@ class Llm:
     def __init__(self, settings: LlmSettings) -> None:
         self.settings = settings
         self.answers = Answers(settings.cache)
+        self._account = json.dumps(["budget", settings.model, settings.shown])
         self._answered = False
         self._refused = 0
         self._counting = threading.Lock()
@@ -234,10 +235,6 @@ class Llm:
     def spent(self) -> int:
         """Requests so far, earlier runs included; counted only if there is a budget."""
         return self.answers.spent(self._account)
-
-    @property
-    def _account(self) -> str:
-        return json.dumps(["budget", self.settings.model, self.settings.shown])
 
     def _safe(self, text: str) -> str:
         """A server's message without secrets and control characters."""

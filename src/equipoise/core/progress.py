@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
+    from rich.progress import Task
 
 _quiet = False
 
@@ -30,8 +29,14 @@ def is_watched() -> bool:
     return not _quiet and os.environ.get("RANK", "0") == "0"
 
 
-def _columns() -> list[ProgressColumn]:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+@contextlib.contextmanager
+def several(*parts: tuple[int, str, str]) -> Iterator[list[Callable[[int], None]]]:
+    """A bar on standard error for each (total, what, unit); the yielded functions advance them by a number of units."""
+    if not is_watched() or not any(total for total, _, _ in parts):
+        yield [lambda count: None for _ in parts]
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     from rich.text import Text
 
     class Rate(TextColumn):
@@ -41,19 +46,8 @@ def _columns() -> list[ProgressColumn]:
             rate, unit = task.completed / task.elapsed if task.elapsed else 0.0, task.fields["unit"]
             return Text(f"{rate:,.0f} {unit}/s" if rate >= 10 else f"{rate:.1f} {unit}/s", style="dim")
 
-    return [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(""), TimeRemainingColumn()]
-
-
-@contextlib.contextmanager
-def several(*parts: tuple[int, str, str]) -> Iterator[list[Callable[[int], None]]]:
-    """A bar on standard error for each (total, what, unit); the yielded functions advance them by a number of units."""
-    if not is_watched() or not any(total for total, _, _ in parts):
-        yield [lambda count: None for _ in parts]
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(*_columns(), console=Console(stderr=True)) as bars:
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(""), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True)) as bars:
         tasks = [bars.add_task(what, total=total, visible=total > 0, unit=unit) for total, what, unit in parts]
         yield [functools.partial(bars.advance, task) for task in tasks]
 

@@ -44,11 +44,8 @@ def take(
     resumes    whether an unfinished run is kept; if not, another run may replace it
     """
     folder = Path(folder)
-    there = claim_of(folder / claim)
-    if there is None:
-        _refuse_foreign(folder, command, writes, claim)
-    else:
-        _refuse_command(folder, there, command)
+    there = _claimed(folder, command, writes, claim)
+    if there is not None:
         if resumes:
             refuse_other(folder, there["run"], identity)
         if not differences(there["run"], identity):
@@ -71,17 +68,30 @@ def refuse_early(
     nearest = next((place for place in (folder, *folder.parents) if os.path.lexists(place)), folder)
     if nearest.exists() and not nearest.is_dir():
         raise UserError(f"--out {nearest}: expected a folder, found a file; choose another --out")
-    there = claim_of(folder / claim)
-    if there is None:
-        _refuse_foreign(folder, command, writes, claim)
-    else:
-        _refuse_command(folder, there, command)
+    there = _claimed(folder, command, writes, claim)
+    if there is not None:
         refuse_other(folder, {name: there["run"].get(name) for name in known}, known)
 
 
-def _refuse_command(folder: Path, there: Mapping[str, Any], command: str) -> None:
-    if there["command"] not in (None, command):
-        refuse_other(folder, {"command": there["command"]}, {"command": command})
+def _claimed(folder: Path, command: str, writes: Iterable[str] | None, claim: str) -> dict[str, Any] | None:
+    """The claim in the folder; raises if it is another command's, or missing while files are in the way."""
+    there = claim_of(folder / claim)
+    if there is not None:
+        if there["command"] not in (None, command):
+            refuse_other(folder, {"command": there["command"]}, {"command": command})
+        return there
+    if writes is not None:
+        found = [name for name in writes if os.path.lexists(folder / name)]
+    else:
+        found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        found = [name for name in found if not name.startswith(f".{claim}.")]  # left by a kill
+    if found:
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        raise UserError(
+            f"{folder} is not empty and holds no run of equipoise {command}: {', '.join(found[:3])}{more} would be "
+            f"overwritten or mixed with its files. Choose another --out, or delete these files."
+        )
+    return None
 
 
 def claim_of(path: Path) -> dict[str, Any] | None:
@@ -137,20 +147,6 @@ def refuse_foreign(path: str | Path, mark: str, text: str | None = None) -> None
 
 def _ways_out(kind: str) -> str:
     return f"Choose another --out, or delete this {kind} if you no longer need it."
-
-
-def _refuse_foreign(folder: Path, command: str, writes: Iterable[str] | None, claim: str) -> None:
-    if writes is not None:
-        found = [name for name in writes if os.path.lexists(folder / name)]
-    else:
-        found = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-        found = [name for name in sorted(found) if not name.startswith(f".{claim}.")]  # left by a kill
-    if found:
-        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-        raise UserError(
-            f"{folder} is not empty and holds no run of equipoise {command}: {', '.join(found[:3])}{more} would be "
-            f"overwritten or mixed with its files. Choose another --out, or delete these files."
-        )
 
 
 def differences(there: Any, here: Any) -> list[str]:

@@ -116,13 +116,8 @@ def distinct(numbers: NDArray[np.int64]) -> int:
 
 
 def distinct_by(numbers: NDArray[np.int64], there: NDArray[Any]) -> list[int]:
-    """For each column of `there` (items, columns), the number of different `numbers`: the images behind a metric. Equal
-    columns, as those of Augmented and Brittleness, are counted once."""
-    found: list[int] = []
-    for place, column in enumerate(there.T):
-        alike = next((at for at in range(place) if np.array_equal(there[:, at], column)), None)
-        found.append(distinct(numbers[column > 0]) if alike is None else found[alike])
-    return found
+    """For each column of `there` (items, columns), the number of different `numbers`: the images behind a metric."""
+    return [distinct(numbers[column > 0]) for column in there.T]
 
 
 def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> Floats:

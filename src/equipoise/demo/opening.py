@@ -51,19 +51,10 @@ def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, 
     caption, positive, negative = texts[one.id.partition("/")[2] if one.id not in texts else one.id]
     data = base64.b64encode(_small(images.read(one.image or ""))).decode()
     orders = [el("li", el("b", label), _order(rows[label][chosen]), class_="order") for label in models]
-    captions = el(
-        "dl",
-        *(
-            part
-            for mark, name, said in (
-                ("c", "the caption", caption),
-                ("p", "reworded, still right", positive),
-                ("n", "changed, now wrong", negative),
-            )
-            for part in (el("dt", el("b", mark), f" {name}", class_=mark), el("dd", said))
-        ),
-        class_="captions",
-    )
+    names = {"c": "the caption", "p": "reworded, still right", "n": "changed, now wrong"}
+    terms = [el("dt", el("b", mark), f" {name}", class_=mark) for mark, name in names.items()]
+    said = [el("dd", text) for text in (caption, positive, negative)]
+    captions = el("dl", *(part for pair in zip(terms, said, strict=True) for part in pair), class_="captions")
     words = el(
         "p",
         f"Best score first. This item was chosen: it is one of {flips[USUAL.label][0]:,} of {len(items):,} that the "

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from equipoise.core.errors import Problems, UserError
-from equipoise.core.files import atomic_write
+from equipoise.core.files import atomic_write, write_json
 from equipoise.core.progress import progress
 from equipoise.core.run_folder import locked, take
 from equipoise.data.identity import of_items, of_photos, photo_digests
@@ -29,7 +29,6 @@ from equipoise.study.questions import (
     Wording,
     picture_name,
     read_study,
-    write_study,
 )
 
 PIXELS = 900  # longer side: enough to see a glove, and a hundred fit in a mail
@@ -89,7 +88,7 @@ def make_study(
             ),
             pictures=tuple(pictures),
         )
-        write_study(out, study)
+        write_json(out / FILE, study.model_dump(mode="json"))
     return study
 
 

@@ -66,19 +66,10 @@ def write_court(out: Path, court: Court, items: Sequence[Item], images: Path | N
     cases: list[dict[str, Any]] = []
     for case in court.queue[: shown(court)]:
         item = known[case.id]
-        cases.append(
-            {
-                "id": case.id,
-                "image": item.image.path if item.image else None,
-                "picture": _picture(item, sources),
-                "caption": item.caption,
-                "positives": [text.text for text in item.positives],
-                "negatives": [text.text for text in item.negatives],
-                "failed": case.failed,
-                "asked": case.asked,
-                "probability": case.probability,
-            }
-        )
+        texts = {kind: [text.text for text in getattr(item, kind)] for kind in ("positives", "negatives")}
+        image = item.image.path if item.image else None
+        parts = {"image": image, "picture": _picture(item, sources), "caption": item.caption, **texts}
+        cases.append(case.model_dump() | parts)
     script = page_part("court.js", "study")
     about = court.model_dump(include={"made_by", "benchmark", "items_sha256", "models"})
     text = (

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.core.errors import Problems, UserError
-from equipoise.core.files import read_json, sha256_json, write_json
+from equipoise.core.files import read_json, sha256_json
 from equipoise.data.readers.records import explain
 
 SCHEMA = 1
@@ -102,10 +102,6 @@ def read_study(folder: str | Path) -> Study:
             problems.add(f"questions.{place}", f"texts: expected 2 to {MOST_TEXTS}, found {len(question.texts)}")
     problems.raise_if_any("Make the study again, in another folder.")
     return study
-
-
-def write_study(folder: Path, study: Study) -> None:
-    write_json(folder / FILE, study.model_dump(mode="json"))
 
 
 def annotator_name(name: object) -> str:

@@ -223,23 +223,20 @@ def _units(study: Study, given: Answers) -> dict[str, tuple[list[Unit], Any]]:
         units.setdefault(name, ([], level))[0].append(Unit(question.cluster, values))
 
     for question in study.questions:
-        said = [one.get(question.number) for one in given.values()]
+        said = [one[question.number] for one in given.values() if question.number in one]
         places = range(len(question.texts))
         if study.ask == "rank":
-            middles = [None if ranks is None else _middles(ranks) for ranks in said]
+            middles = [_middles(ranks) for ranks in said]
             for place in places:
-                add("ranks", "ordinal", question, [None if ranks is None else ranks[place] for ranks in middles])
+                add("ranks", "ordinal", question, [ranks[place] for ranks in middles])
             for one, other in combinations(places, 2):
-                better = [
-                    None if ranks is None else (ranks[one] > ranks[other]) - (ranks[one] < ranks[other])
-                    for ranks in said
-                ]
+                better = [(ranks[one] > ranks[other]) - (ranks[one] < ranks[other]) for ranks in said]
                 add("preferences", "nominal", question, better)
         else:
-            add("same meaning", "nominal", question, [None if value is None else value["same"] for value in said])
+            add("same meaning", "nominal", question, [value["same"] for value in said])
             for name in ("grammatical", "plausible"):
                 for place in places:
-                    add(name, "nominal", question, [None if value is None else value[name][place] for value in said])
+                    add(name, "nominal", question, [value[name][place] for value in said])
     return units
 
 
@@ -309,21 +306,15 @@ def _alpha(pairs: Floats, level: Level) -> Floats:
     """Alpha from (..., values, values) coincidences."""
     each = pairs.sum(-1)
     total = each.sum(-1)
-    apart = _distance(each, level)
+    apart: Floats = 1 - np.eye(each.shape[-1])  # squared distances between values
+    if level == "ordinal":  # by the number of judgements between the middles of two ranks
+        upto = np.cumsum(each, -1) - each / 2
+        apart = (upto[..., :, None] - upto[..., None, :]) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         observed = (pairs * apart).sum((-2, -1)) / total
         expected = (each[..., :, None] * each[..., None, :] * apart).sum((-2, -1)) / (total * (total - 1))
         found: Floats = np.where(expected > 0, 1 - observed / expected, np.nan)
     return found
-
-
-def _distance(each: Floats, level: Level) -> Floats:
-    """Squared distances between values; ordinal ones count the judgements between two ranks."""
-    if level == "ordinal":
-        upto = np.cumsum(each, -1) - each / 2  # the middle of each rank
-        found: Floats = (upto[..., :, None] - upto[..., None, :]) ** 2
-        return found
-    return 1 - np.eye(each.shape[-1])
 
 
 def _resampled(tables: Floats, units: Sequence[Unit], measure: Callable[[Floats], Floats], seed: int) -> Agreement:

@@ -67,7 +67,10 @@ class Checkpoints:
         if not target.exists() or target in self.damaged:
             with whole_folder(target) as part:
                 write_model(part)
-                _save_state(state, part / STATE)
+                try:
+                    torch.save(state, part / STATE)
+                except RuntimeError as error:  # torch does not pass on the reason
+                    raise OSError("torch could not write all of it; most likely the disk is full") from error
             self.damaged.discard(target)
         for pointer in ("latest", "best") if best else ("latest",):
             with atomic_write(self.out / pointer) as handle:
@@ -149,13 +152,6 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(gone, ignore_errors=True)
         os.replace(folder, gone)
     shutil.rmtree(gone, ignore_errors=True)
-
-
-def _save_state(state: dict[str, Any], path: Path) -> None:
-    try:
-        torch.save(state, path)
-    except RuntimeError as error:  # torch does not pass on the reason
-        raise OSError("torch could not write all of it; most likely the disk is full") from error
 
 
 def _flush(path: Path) -> None:

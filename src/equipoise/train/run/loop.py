@@ -29,7 +29,6 @@ from equipoise.data.items import Item
 from equipoise.models.clip import ClipModel, pick_device
 from equipoise.models.scorers.itm import MatchingModel
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
-from equipoise.train.features import LossParts
 from equipoise.train.model import Trainable, saved_spec
 from equipoise.train.recipe import Recipe
 from equipoise.train.run.check import MAX_SKIPPED, check_items, read_photos, refuse_skipped, run_identity
@@ -281,7 +280,9 @@ class _Run:
             if self.teacher is not None:
                 self.teacher.follow(self.network)
             self.step += 1
-            watch.step(self.step, self.data.place(self.step - 1)[0], batch, _watched(parts, scale, norm), rate)
+            watched = {"loss": parts.total, "scale": scale} | ({} if norm is None else {"gradient_norm": norm})
+            watched |= {f"parts/{name}": value for name, value in parts.parts.items()}
+            watch.step(self.step, self.data.place(self.step - 1)[0], batch, watched, rate)
 
     def _evaluate(self, evaluation: Evaluation, log: RunLog) -> None:
         if self.main:
@@ -376,8 +377,3 @@ class _Run:
                 self._say(f"warning: {len(watch.skipped)} images could not be read; see {watch.skipped_path}")
         distributed.barrier()
         return self.checkpoints.model
-
-
-def _watched(parts: LossParts, scale: torch.Tensor, norm: torch.Tensor | None) -> dict[str, torch.Tensor]:
-    extra = {"scale": scale} if norm is None else {"scale": scale, "gradient_norm": norm}
-    return {"loss": parts.total, **extra, **{f"parts/{name}": value for name, value in parts.parts.items()}}
