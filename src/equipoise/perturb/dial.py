@@ -12,10 +12,10 @@ import functools
 import json
 from bisect import bisect_left
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 from equipoise.data.items import Edit
+from equipoise.perturb.english.vocabulary import read_data
 
 PRECISION = 0.92  # the default
 LOWEST, HIGHEST = 0.8, 0.99
@@ -24,8 +24,7 @@ Curve = list[list[float]]  # points (x, y), x rising
 
 @functools.cache
 def calibration() -> dict[str, Any]:
-    path = resources.files("equipoise.perturb").joinpath("data", "calibration.json")
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(read_data("calibration.json"))
     return found
 
 

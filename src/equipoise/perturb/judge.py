@@ -14,17 +14,17 @@ chance may differ in its sixth digit.
 from __future__ import annotations
 
 import functools
+import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from importlib import resources
 from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.vocabulary import SECTIONS, Section, word_set
+from equipoise.perturb.english.vocabulary import SECTIONS, Section, read_data, word_set
 from equipoise.perturb.recipe import Proposal
 
 Array = NDArray[np.float32]
@@ -70,8 +70,7 @@ def product(x: Array, weight: Array) -> Array:
 
 @functools.cache
 def net() -> Net:
-    with resources.files("equipoise.perturb").joinpath("data", "judge.npz").open("rb") as handle:
-        return loaded(handle)
+    return loaded(io.BytesIO(read_data("judge.npz")))
 
 
 def loaded(handle: IO[bytes]) -> Net:

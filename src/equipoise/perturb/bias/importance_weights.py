@@ -13,20 +13,18 @@ does so; runs/make_giveaway.py finds them.
 from __future__ import annotations
 
 import functools
-import gzip
 import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from itertools import pairwise
 from typing import Literal
 
 from equipoise.perturb.english.articles import article_for
+from equipoise.perturb.english.vocabulary import read_data
 from equipoise.perturb.recipe import Proposal
 
 _TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
-_article_for = functools.lru_cache(maxsize=4096)(article_for)
 Kind = Literal["positive", "negative", "judged"]
 TENTHS = 10  # the file holds whole tenths
 
@@ -34,8 +32,7 @@ TENTHS = 10  # the file holds whole tenths
 @functools.cache
 def _weights() -> dict[str, dict[str, float]]:
     """Kind -> word, or two words and a tab between them -> weight."""
-    with resources.files("equipoise.perturb").joinpath("data", "giveaway.json.gz").open("rb") as handle:
-        found: dict[str, dict[str, int]] = json.loads(gzip.decompress(handle.read()))
+    found: dict[str, dict[str, int]] = json.loads(read_data("giveaway.json.gz"))
     return {kind: {name: tenths / TENTHS for name, tenths in table.items()} for kind, table in found.items()}
 
 
@@ -57,7 +54,7 @@ def gaps(text: str, kind: Kind, proposals: Sequence[Proposal]) -> list[float]:
         first, last, new = _inside(kind, proposal.to)
         left = before[0]
         if len(before) > 1:
-            article = _article_for(first)
+            article = article_for(first)
             new += table.get(article, 0.0) + table.get(f"{left}\t{article}", 0.0)
             left = article
         found.append(new + table.get(f"{left}\t{first}", 0.0) + table.get(f"{last}\t{right}", 0.0) - old)
@@ -69,7 +66,7 @@ def window(text: str, start: int, end: int, to: str | None = None) -> list[str]:
     before, inside, right = _around(text, start, end)
     if to is not None:
         inside = _split(to)[0][1:-1]
-        before = [before[0], _article_for(inside[0])] if len(before) > 1 else before
+        before = [before[0], article_for(inside[0])] if len(before) > 1 else before
     return [*before, *inside, right]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -129,14 +128,13 @@ def _wrong_number(caption: Caption, candidate: Candidate) -> str | None:
 
 _ARTICLES = frozenset(("a", "an", "the"))
 _BY_THE_GLASS = frozenset("beer coffee soda salad".split())
-_article_for = functools.lru_cache(maxsize=4096)(article_for)
 
 
 def _wrong_articles(text: str) -> list[str]:
     return [
         match[0].lower()
         for match in _ARTICLE.finditer(text)
-        if match[1].lower() != _article_for(match[2]) and match[2].lower() not in {"and", "is", "on", "in", "of"}
+        if match[1].lower() != article_for(match[2]) and match[2].lower() not in {"and", "is", "on", "in", "of"}
     ]
 
 

@@ -6,6 +6,7 @@ then tell the edit by the broken grammar alone. English needs a short list of so
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -35,6 +36,7 @@ _ABBREVIATED = re.compile(r"mrs?|ms|mt|st|ft|ltd|sr")  # no vowel, yet said as a
 _LETTERS_SAID_WITH_VOWEL = frozenset("aefhilmnorsx")
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def article_for(word: str) -> str:
     """The article a speaker would say before `word`: a or an."""
     plain = _plain(word)

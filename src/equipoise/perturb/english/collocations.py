@@ -8,14 +8,12 @@ seen there, does not fit: "in a beach", "tall water", "talking on a sandwich".
 from __future__ import annotations
 
 import functools
-import gzip
 import json
 from collections.abc import Iterator
-from importlib import resources
 from typing import NamedTuple
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.vocabulary import exclusive, word_list, word_set
+from equipoise.perturb.english.vocabulary import exclusive, read_data, word_list, word_set
 
 # prep: in, field · object: hold, cup · via: talk on, phone · subject: dog, run · modifier: tall, tree; street, sign ·
 # of: slice, cake · particle: sit, on · adverb: massively, tall · verbs: sit, parked · onward: ride (a horse), through
@@ -206,9 +204,8 @@ _UNFIT = frozenset(tuple(pair.split(" + ")) for pair in word_list("pairs that do
 RARE = 15  # photos: of words that fewer have nothing is known
 _TELLING = 60  # a verb seen so often takes no object that it was never seen with ("riding his taxi")
 OF_ANYTHING = COLLECTIVES | word_set("heads of anything")
-FITTING = frozenset(
-    tuple(pair.split(" + ")) for pair in word_list("pairs that fit")
-)  # though no caption we counted says so
+# Though no caption we counted says so.
+FITTING = frozenset(tuple(pair.split(" + ")) for pair in word_list("pairs that fit"))
 _ANY_WORD = word_set("adverbs of degree")
 
 
@@ -223,8 +220,7 @@ class _Counts(NamedTuple):
 
 @functools.cache
 def _read() -> dict[str, dict[str, dict[str, int]]]:
-    with resources.files("equipoise.perturb").joinpath("data", "pairs.json.gz").open("rb") as handle:
-        found: dict[str, dict[str, dict[str, int]]] = json.loads(gzip.decompress(handle.read()))
+    found: dict[str, dict[str, dict[str, int]]] = json.loads(read_data("pairs.json.gz"))
     return found
 
 

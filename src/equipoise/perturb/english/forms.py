@@ -9,16 +9,15 @@ letters of a word and picks its ending; the table holds the words of lemminflect
 from __future__ import annotations
 
 import functools
-import gzip
 import io
 import json
 import re
-from importlib import resources
 from typing import Any, Literal
 
 import numpy as np
 
 from equipoise.perturb.english.articles import article_for
+from equipoise.perturb.english.vocabulary import read_data, word_map
 
 _LETTERS = 8  # so many the net sees, counted from the end
 _CODES = 28  # for each of them: one per letter, one for every other character, one that is not used
@@ -44,7 +43,7 @@ def inflections(word: str, tag: str) -> tuple[str, ...]:
 def _regular(word: str, tag: str) -> str:
     picked = _picked("form", word, tag != "NNS")  # 0: regular; 1: the last letter is doubled; 2: Greek or Latin
     if tag == "NNS" and picked:
-        for singular, many in _GREEK_AND_LATIN:
+        for singular, many in _GREEK_AND_LATIN.items():
             if word.endswith(singular):
                 return word.removesuffix(singular) + many
     if tag in {"NNS", "VBZ"}:
@@ -62,10 +61,7 @@ def _regular(word: str, tag: str) -> str:
     return word + ("d" if re.search(".e$", word) else "ed")
 
 
-_GREEK_AND_LATIN = (
-    ("us", "i"), ("ma", "mata"), ("a", "ae"), ("um", "a"), ("on", "a"), ("sis", "ses"), ("is", "ides"),
-    ("men", "mina"), ("ex", "ices"), ("x", "ces"),
-)  # fmt: skip
+_GREEK_AND_LATIN = word_map("Greek and Latin endings")
 
 
 def _picked(net: str, word: str, verb: bool) -> int:
@@ -88,31 +84,18 @@ def _like(original: str, new: str) -> str:
 @functools.cache
 def _table() -> dict[str, Any]:
     """ "NOUN" and "VERB": word -> lemma; a tag: lemma -> spellings; "endings": (letters cut, added, undouble?)."""
-    table: dict[str, Any] = json.loads(gzip.decompress(_data("forms.json.gz")))
+    table: dict[str, Any] = json.loads(read_data("forms.json.gz"))
     return table
 
 
 @functools.cache
 def _nets() -> dict[str, list[Any]]:
-    with np.load(io.BytesIO(_data("forms.npz"))) as arrays:
+    with np.load(io.BytesIO(read_data("forms.npz"))) as arrays:
         return {net: [arrays[f"{net}_{index}"] for index in range(4)] for net in ("lemma", "form")}
 
 
-def _data(name: str) -> bytes:
-    return resources.files("equipoise.perturb").joinpath("data", name).read_bytes()
-
-
-_IRREGULAR_PLURAL = {"person": "people", "child": "children", "mitten": "mittens", "hoof": "hooves"}
-_NOUN_LEMMAS = {
-    "people": "people", "men": "man", "women": "woman", "children": "child", "kids": "kid", "glasses": "glasses",
-    "sunglasses": "sunglasses", "scissors": "scissors", "pants": "pants", "jeans": "jeans", "shorts": "shorts",
-    "clothes": "clothes", "skis": "ski", "woods": "woods", "bus": "bus", "buses": "bus", "busses": "bus",
-    "grass": "grass", "glass": "glass", "teeth": "tooth", "leaves": "leaf", "goods": "goods", "tennis": "tennis",
-    "cattle": "cattle", "headphones": "headphones", "toppings": "topping", "frisbees": "frisbee", "dress": "dress",
-    "fries": "fry", "stairs": "stairs", "series": "series", "pajamas": "pajamas", "christmas": "christmas",
-    "dice": "dice", "canvas": "canvas", "lens": "lens", "trousers": "trousers", "goggles": "goggles",
-    "utensils": "utensil", "eyeglasses": "eyeglasses", "pliers": "pliers",
-}  # fmt: skip
+_IRREGULAR_PLURAL = word_map("irregular plurals")
+_NOUN_LEMMAS = word_map("lemmas of nouns")
 
 
 @functools.lru_cache(maxsize=1 << 16)

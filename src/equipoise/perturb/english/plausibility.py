@@ -26,7 +26,7 @@ from equipoise.perturb.english.collocations import (
     seen_in,
     variety,
 )
-from equipoise.perturb.english.vocabulary import word_list, word_set
+from equipoise.perturb.english.vocabulary import word_map, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_food, is_garment, is_person, is_thing, sets_of
 
 CONTENT = frozenset(("noun", "verb", "adjective", "adverb"))
@@ -39,18 +39,12 @@ _EXPECTED = {
     "prep": 0.1, "object": 0.05, "via": 0.05, "subject": 0.2, "modifier": 0.5, "of": 0.0, "particle": 0.1,
     "adverb": 0.0, "verbs": 0.0, "onward": 0.0, "where": 0.15,
 }  # fmt: skip
-_SAME_PLACE = {  # seldom words for what captions say otherwise
-    **dict.fromkeys(("inside", "inside of", "within"), ("in",)),
-    **dict.fromkeys(("on top of", "atop", "upon"), ("on",)),
-    **dict.fromkeys(("beneath", "underneath", "below"), ("under",)),
-    **dict.fromkeys(("beside", "close to", "next to", "near"), ("next to", "near", "by", "beside")),
-    **dict.fromkeys(("outside of", "outside"), ("outside", "in front of")),
-}
+_SAME_PLACE = {seldom: usual.split(" + ") for seldom, usual in word_map("usual words for a place").items()}
 FUR = word_set("fur colours")  # the colours of most animals
 COLOURS = word_set("colours")
 _PERSONS = ("man", "woman", "person", "people", "boy", "girl", "child")
 _SPORT_OF: dict[str, frozenset[str]] = {}
-for _sport, _listed in (line.split(": ") for line in word_list("words of sports")):
+for _sport, _listed in word_map("words of sports").items():
     for _name in _listed.split():
         _SPORT_OF[_name] = _SPORT_OF.get(_name, frozenset()) | {_sport}
 _NATURAL = word_set("natural things")

@@ -8,36 +8,19 @@ applies the contextual rules (its lazy list of them stays empty), so that "to bl
 from __future__ import annotations
 
 import functools
-import gzip
 import re
 from collections.abc import Callable, Sequence
-from importlib import resources
 from typing import NamedTuple
+
+from equipoise.perturb.english.vocabulary import read_text
 
 MOST_WORDS = 100_000  # tags kept in memory; a corpus of millions of captions has more odd words than that
 _SENTENCE_END = frozenset(".!?")
-_FIXED = {
-    **dict.fromkeys([".", "!", "?"], "."),
-    **dict.fromkeys([":", ";", "...", "-", "–", "—"], ":"),
-    **dict.fromkeys(["'s", "’s"], "POS"),
-    **dict.fromkeys(["n't", "n’t"], "RB"),
-    **dict.fromkeys(["'m", "’m", "'re", "’re", "'ve", "’ve"], "VBP"),
-    **dict.fromkeys(["'ll", "’ll", "'d", "’d"], "MD"),
-    "&": "CC",
-    "%": "NN",
-    "$": "$",
-    "#": "#",
-    ",": ",",
-    "(": "(",
-    ")": ")",
-}
 
 
 def _data(name: str) -> list[str]:
     """The lines of one of Brill's files."""
-    raw = resources.files("equipoise.perturb").joinpath("data", name).read_bytes()
-    lines = (gzip.decompress(raw) if name.endswith(".gz") else raw).decode().splitlines()
-    return [line for line in lines if line.strip() and not line.startswith((";;;", "# "))]
+    return [line for line in read_text(name).splitlines() if line.strip() and not line.startswith((";;;", "# "))]
 
 
 @functools.cache
@@ -45,6 +28,14 @@ def _caption_words() -> dict[str, list[str]]:
     """Lists of our own, by tag or by name."""
     pairs = (line.split(": ", 1) for line in _data("caption-words.txt"))
     return {name: words.split() for name, words in pairs}
+
+
+_FIXED = {
+    mark: name.removeprefix("tag ")
+    for name, listed in _caption_words().items()
+    if name.startswith("tag ")
+    for mark in listed
+}
 
 
 @functools.cache
@@ -254,17 +245,14 @@ _NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
 _AFTER_VERB = frozenset({"DT", "PRP$", "IN", "TO", "RP", "RB", ".", ",", "CC", "STAART", "PRP", "CD", "JJ", "VBG"})
 _AFTER_NOUN = frozenset({"VBG", "VBZ", "VBN", "IN", ".", "STAART"})
 _BEFORE_NOUN = frozenset({"DT", "PRP$", "JJ", "POS"})
-_BE = frozenset(_caption_words()["be"])
+_BE, _PEOPLE, _MOSTLY_NOUNS, _NEVER_PLURAL, _ONE, _SELDOM_NOUNS, _WORN, _COLOURS, _PREPOSITIONS, _PARTICIPLE_NEXT = (
+    frozenset(_caption_words()[name])
+    for name in (
+        "be", "people", "mostly nouns", "never plural", "one", "seldom nouns", "worn", "colours", "prepositions",
+        "after a participle",
+    )
+)  # fmt: skip
 _AUXILIARIES = _BE | {"has", "does"}
-_PEOPLE = frozenset(_caption_words()["people"])
-_MOSTLY_NOUNS = frozenset(_caption_words()["mostly nouns"])
-_NEVER_PLURAL = frozenset(_caption_words()["never plural"])
-_ONE = frozenset(_caption_words()["one"])
-_SELDOM_NOUNS = frozenset(_caption_words()["seldom nouns"])
-_WORN = frozenset(_caption_words()["worn"])
-_COLOURS = frozenset(_caption_words()["colours"])
-_PREPOSITIONS = frozenset(_caption_words()["prepositions"])
-_PARTICIPLE_NEXT = frozenset(_caption_words()["after a participle"])
 
 
 def _fix_tags(words: list[str], tags: list[str], places: range) -> None:

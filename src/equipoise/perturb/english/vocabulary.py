@@ -53,8 +53,14 @@ class ExclusiveSet(NamedTuple):
     guards: tuple[Guard, ...]
 
 
+def read_data(name: str) -> bytes:
+    """A file of `perturb/data`, unpacked."""
+    raw = resources.files("equipoise.perturb").joinpath("data", name).read_bytes()
+    return gzip.decompress(raw) if name.endswith(".gz") else raw
+
+
 def read_text(name: str) -> str:
-    return resources.files("equipoise.perturb").joinpath("data", name).read_text(encoding="utf-8")
+    return read_data(name).decode()
 
 
 def _lines(name: str) -> Iterator[tuple[str, str]]:
@@ -82,10 +88,7 @@ def compounds() -> dict[str, tuple[Compound, ...]]:
 
 
 def _entry(text: str) -> Entry:
-    text = text.strip()
-    if text.startswith('"'):
-        return Entry(text.strip('"'), True)
-    return Entry(text, False)
+    return Entry(text.strip().strip('"'), text.strip().startswith('"'))
 
 
 _GUARDS = frozenset(
@@ -187,8 +190,7 @@ def _named() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
 @functools.cache
 def counts() -> dict[str, int]:
     """How often words and compounds occur in captions of photos; see runs/make_word_counts.py."""
-    with resources.files("equipoise.perturb").joinpath("data", "counts.json.gz").open("rb") as handle:
-        found: dict[str, int] = json.loads(gzip.decompress(handle.read()))
+    found: dict[str, int] = json.loads(read_data("counts.json.gz"))
     return found
 
 
@@ -204,13 +206,11 @@ Kinds = tuple[tuple[str, ...], ...]  # groups of names that exclude each other
 @functools.cache
 def kinds(name: str = "kinds.txt") -> dict[str, Kinds]:
     found: dict[str, Kinds] = {}
-    for raw in read_text(name).splitlines():
-        line = raw.strip()
-        if line and not line.startswith("#"):
-            general, _, rest = line.partition(":")
-            if "!" not in rest:
-                groups = tuple(tuple(word.strip() for word in group.split("/")) for group in rest.split(","))
-                found[general.strip()] = groups
+    for _, line in _lines(name):
+        general, _, rest = line.partition(":")
+        if "!" not in rest:
+            groups = tuple(tuple(word.strip() for word in group.split("/")) for group in rest.split(","))
+            found[general.strip()] = groups
     return found
 
 
@@ -222,6 +222,11 @@ def word_set(name: str) -> frozenset[str]:
     return frozenset(_lists()[name])
 
 
+def word_map(name: str) -> dict[str, str]:
+    """A list of words with what belongs to each: "men: man"."""
+    return dict(line.split(": ") for line in _lists()[name])
+
+
 def word_list(name: str) -> tuple[str, ...]:
     """In the order of the file, for drawing from it."""
     return _lists()[name]
@@ -231,8 +236,7 @@ def word_list(name: str) -> tuple[str, ...]:
 def _lists() -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     section: list[str] = []
-    text = resources.files("equipoise.perturb").joinpath("data", "vocabulary.txt").read_text(encoding="utf-8")
-    for line in text.splitlines():
+    for line in read_text("vocabulary.txt").splitlines():
         if match := _SECTION.fullmatch(line):
             if match[1] in found:
                 raise ValueError(f"perturb/data/vocabulary.txt: two lists are called {match[1]!r}")

@@ -8,13 +8,11 @@ a club. The first synset alone would make a mouse of every computer mouse, or a 
 from __future__ import annotations
 
 import functools
-import gzip
 import json
 import math
-from importlib import resources
 from typing import Literal, NamedTuple
 
-from equipoise.perturb.english.vocabulary import exclusive, members, word_set
+from equipoise.perturb.english.vocabulary import exclusive, members, read_data, word_set
 
 EXTRACT = "wordnet.json.gz"
 
@@ -33,8 +31,7 @@ class Data(NamedTuple):
 
 @functools.cache
 def read_extract() -> Data:
-    with resources.files("equipoise.perturb").joinpath("data", EXTRACT).open("rb") as handle:
-        record = json.loads(gzip.decompress(handle.read()))
+    record = json.loads(read_data(EXTRACT))
     senses = {word: [(str(name), tagged) for name, tagged in listed] for word, listed in record["senses"].items()}
     synsets = {
         str(number): Synset(lexfile, tuple(lemmas), tuple(map(str, above)), tuple(map(str, against)))

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.forms import inflect, noun_lemma
 from equipoise.perturb.english.plausibility import FUR, seen_pair
-from equipoise.perturb.english.vocabulary import Kinds, Section, count, kinds, members, word_list, word_set
+from equipoise.perturb.english.vocabulary import Kinds, Section, count, kinds, members, word_list, word_map, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_person, is_thing
 from equipoise.perturb.recipe import Proposal
 
@@ -24,10 +24,7 @@ HE, SHE = frozenset(_HIS), frozenset((*_HERS, "her", "hers"))
 MALE = word_set("male nouns")
 FEMALE = word_set("female nouns")
 
-_COLOURS = (  # those in one group are called by each other's names
-    ("white", "cream", "ivory"), ("black",), ("red",), ("blue",), ("green",), ("yellow", "gold", "golden", "blonde"),
-    ("brown", "tan"), ("orange",), ("pink",), ("purple",), ("gray", "grey", "silver"),
-)  # fmt: skip
+_COLOURS = tuple(tuple(line.split()) for line in word_list("colours of one name"))
 GROUP_OF = {colour: number for number, group in enumerate(_COLOURS) for colour in group}
 ALIKE = frozenset(  # colours that people mix up in a photo, by their groups
     frozenset(GROUP_OF[colour] for colour in pair.split()) for pair in word_list("colours mixed up")
@@ -196,21 +193,9 @@ def _has_gear_of_others(caption: Caption, role: str) -> bool:
 
 
 # What tells who somebody is by what is done: the name may be lost where this stands, and is doubtful beside another's.
-_OWN = {
-    "skier": frozenset("ski skis skiing".split()),
-    "snowboarder": frozenset("snowboard snowboarding snowboards".split()),
-    "surfer": frozenset("surf surfing surfs surfboard".split()),
-    "skateboarder": frozenset("skateboard skateboarding skate".split()),
-    "cyclist": frozenset("bicycle bicycles cycling".split()),
-    "motorcyclist": frozenset("motorcycle motorcycles motorbike".split()),
-}
-_GEAR = _OWN | {
-    "surfer": _OWN["surfer"] | {"wave", "waves"},
-    "skater": _OWN["skateboarder"],
-    "bicyclist": _OWN["cyclist"] | {"bike"},
-    "tennis player": frozenset("racket racquet court".split()) | {"tennis racket", "tennis court", "tennis ball"},
-    "player": frozenset("ball game team".split()),
-}
+_OWN, _GEAR = (
+    {role: frozenset(gear.split(" + ")) for role, gear in word_map(name).items()} for name in ("own gear", "gear")
+)
 
 
 def _is_as_many(caption: Caption, phrase: NounPhrase, name: str) -> bool:
@@ -226,9 +211,7 @@ def _is_as_many(caption: Caption, phrase: NounPhrase, name: str) -> bool:
     return any(re.search(rf"\b(?:{many})(?: of)?(?: \w+)? {kind}\b", text.lower()) for text in caption.others)
 
 
-_AS_MANY: dict[str, tuple[str, ...]] = dict.fromkeys(("two", "couple", "pair", "2"), ("two", "couple", "pair", "2"))
-_AS_MANY |= dict.fromkeys(("group", "bunch", "several"), ("group", "bunch", "several", "crowd"))
-_AS_MANY |= {"three": ("three", "3"), "3": ("three", "3"), "four": ("four", "4"), "4": ("four", "4")}
+_AS_MANY = {name: tuple(listed.split()) for name, listed in word_map("names of as many").items()}
 
 
 _MANY = word_set("words for several")
