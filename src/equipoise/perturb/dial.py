@@ -79,7 +79,6 @@ class Dial:
 _STRICTER = 0.975
 
 
-@functools.lru_cache(maxsize=1 << 16)
 def accepted(kind: str, chance: float) -> float:
     """How likely readers accept a negative to which the judge gives this chance."""
     return at(calibration()["accepted"][kind], chance)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import io
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import IO, NamedTuple
@@ -137,6 +138,7 @@ class Reading:
 
     def __init__(self, caption: Caption) -> None:
         self._text = caption.text
+        self._starts = [match.start() for match in _WORD.finditer(caption.text.lower())]
         self.words = words_of(caption.text)[:WORDS]
         self.said = [_said(text) for text in caption.others]
         self.others = words_of_others(self.said)
@@ -151,7 +153,7 @@ class Reading:
 
     def words_at(self, start: int, end: int) -> tuple[int, int] | None:
         """Which words characters `start:end` are; None where they are none, or too far into a long caption."""
-        first = len(words_of(self._text[:start]))
+        first = bisect_left(self._starts, start)
         last = first + len(words_of(self._text[start:end]))
         return (first, last) if first < last <= len(self.words) else None
 

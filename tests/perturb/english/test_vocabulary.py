@@ -27,7 +27,7 @@ def test_a_list_is_read_by_its_name() -> None:
 
 
 def test_every_list_is_used_and_holds_each_word_once() -> None:
-    used = {name for text in CODE.values() for name in re.findall(r'word_(?:set|list)\("([^"]+)"\)', text)}
+    used = {name for text in CODE.values() for name in re.findall(r'word_(?:set|list|map)\("([^"]+)"\)', text)}
     assert set(NAMES) == used and len(NAMES) == len(set(NAMES))
     twice = {name for name in NAMES if len(word_list(name)) != len(word_set(name))}
     assert not twice and all(len(word_list(name)) > MOST for name in NAMES)

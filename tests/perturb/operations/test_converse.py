@@ -43,6 +43,7 @@ def _texts(text: str) -> dict[str, str]:
         ("A monk wearing a hat sitting on a wall", "inversion", "Sitting on a wall is a monk wearing a hat"),
         ("A monk riding a donkey in a park", "fronting", "In a park, a monk is riding a donkey"),
         ("A monk feeds his donkey in a garden.", "fronting", "In a garden, a monk feeds his donkey."),
+        ("Two monks resting next to each other on a porch", "fronting", "On a porch, two monks are resting next to each other"),
         ("A girl sings as a boy plays a flute.", "fronting", "As a boy plays a flute, a girl sings."),
     ],
 )  # fmt: skip
@@ -95,6 +96,7 @@ def test_what_is_not_sure_is_left_alone(caption: str) -> None:
         ("A monk holding a jug on a bench", "A bench with"),
         ("A vase with a fern on a table", "in a vase"),  # the vase is on it
         ("A picture of a pear and a plum on a table", "with a picture"),
+        ("A llama walks around a fenced in area", "In area"),
     ],
 )
 def test_words_that_belong_together_stay_together(caption: str, never: str) -> None:

@@ -7,14 +7,11 @@ with a seed. So for every pair that lets a baseline win there is one that makes 
 exactly 50 %. The published code falls over a gap of exactly 1, which lies outside its grid; here the last cell holds
 it. Scores on any scale are allowed: gaps are divided by the largest.
 
-*A cap*: words have few synonyms and few opposites, so a few dozen substitutions are half of a set, and whoever has
-seen them knows a positive from a negative without its photo or its caption. A cap trades texts for that.
+*A cap*: a few dozen substitutions are half of a set, and whoever has seen them knows a positive from a negative without
+its photo or its caption. A cap trades texts for that.
 
-*Equal targets* (Kamath et al. 2024, Appendix C.3): asked to replace any one word, a language model replaces objects
-more often than attributes, and relations hardly ever. The paper had it write more positives for relations, with one
-prompt for verbs and one for spatial prepositions, "then sampling an equal number for relations and attributes". So
-every replaced verb counts as a relation here, also where the benchmark would call it an attribute ("a person
-standing"). What was done with the positives about objects is not said there; ours stay, and so do swaps.
+*Equal targets* (Kamath et al. 2024, Appendix C.3): as many positives about relations as about attributes. Every
+replaced verb counts as a relation. The paper does not say what it did with objects; ours stay, and so do swaps.
 """
 
 from __future__ import annotations
@@ -211,10 +208,9 @@ def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], di
     found: dict[Side, int] = {"relations": 0, "attributes": 0}
 
     def change(read: Callable[[], Iterator[Item]]) -> Iterator[Item]:
-        for item in read():
-            for which in map(side, item.positives):
-                if which is not None:
-                    found[which] += 1
+        for which in (side(text) for item in read() for text in item.positives):
+            if which is not None:
+                found[which] += 1
         least = min(found.values())
         if not least:
             raise UserError(

@@ -65,10 +65,8 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
     if not _NEGATIONS.isdisjoint(_words(caption.text[:start])) or not _NOBODY.isdisjoint(caption.words):
         return "the caption negates the words that would change"
     first = (_words(caption.text[start:end]) or [""])[0]  # of what changes: of looks nothing is "about" or "to"
-    if (
-        not (_BOUNDS if first in _NUMBERS or first[:1].isdigit() else _NEARLY).isdisjoint(before[-2:])
-        and edit.target == "attribute"
-    ):
+    bounds = _BOUNDS if first in _NUMBERS or first[:1].isdigit() else _NEARLY
+    if edit.target == "attribute" and not bounds.isdisjoint(before[-2:]):
         return "a word such as about, under or to before it may make it inexact"
     if any(word in _words(edit.source or "") for word in _TAG.findall(caption.text.lower())):
         return "a hash tag says it too"

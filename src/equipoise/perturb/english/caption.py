@@ -132,7 +132,7 @@ class Caption:
                 raise UserError(f"a caption is text; found {text!r} ({type(text).__name__})")
 
     @functools.cached_property
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> dict[str | int, Any]:
         return {}  # what is worked out once for a caption, by whoever works it out
 
     @functools.cached_property
@@ -242,20 +242,8 @@ class Caption:
             return True  # a couple of zebra
         return head.word in SAME_PLURAL and self.units[phrase.start].word not in {"a", "an", "one", "this", "another"}
 
-    @functools.cached_property
-    def _asked(self) -> dict[tuple[str, int], tuple[str, ...]]:
-        """Subjects and objects already looked for: many guards ask for the same."""
-        return {}
-
     def object_of(self, place: int) -> str | None:
         """Head lemma of the noun phrase that begins right after unit `place`."""
-        found = self._asked.get(("object", place))
-        if found is None:
-            noun = self._find_object(place)
-            found = self._asked["object", place] = () if noun is None else (noun,)
-        return found[0] if found else None
-
-    def _find_object(self, place: int) -> str | None:
         units, after = self.units, place + 1
         while after < len(units) and units[after].kind == "adverb":
             after += 1
@@ -274,9 +262,9 @@ class Caption:
 
     def subjects_of(self, place: int) -> tuple[str, ...]:
         """Head lemmas that may be the subject of the verb or preposition at `place`, the nearest first."""
-        found = self._asked.get(("subject", place))
-        if found is None:
-            found = self._asked["subject", place] = self._find_subjects(place)
+        found: tuple[str, ...] | None = self.kept.get(place)
+        if found is None:  # many guards ask for the same
+            found = self.kept[place] = self._find_subjects(place)
         return found
 
     def _find_subjects(self, place: int) -> tuple[str, ...]:

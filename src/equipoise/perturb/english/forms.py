@@ -94,7 +94,7 @@ def _nets() -> dict[str, list[Any]]:
         return {net: [arrays[f"{net}_{index}"] for index in range(4)] for net in ("lemma", "form")}
 
 
-_IRREGULAR_PLURAL = word_map("irregular plurals")
+_IRREGULAR_PLURAL = {"person": "people", "child": "children", "mitten": "mittens", "hoof": "hooves"}
 _NOUN_LEMMAS = word_map("lemmas of nouns")
 
 

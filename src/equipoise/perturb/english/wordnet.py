@@ -29,21 +29,9 @@ class Data(NamedTuple):
     synsets: dict[str, Synset]
 
 
-@functools.cache
-def read_extract() -> Data:
-    record = json.loads(read_data(EXTRACT))
-    senses = {word: [(str(name), tagged) for name, tagged in listed] for word, listed in record["senses"].items()}
-    synsets = {
-        str(number): Synset(lexfile, tuple(lemmas), tuple(map(str, above)), tuple(map(str, against)))
-        for number, (lexfile, lemmas, above, against) in enumerate(record["synsets"])
-    }
-    return Data(senses, synsets)
-
-
 Letter = Literal["n", "v", "a"]
-VISIBLE = frozenset(
-    {5, 6, 8, 13, 15, 17, 18, 20, 27}
-)  # animal artifact body food location object person plant substance
+# Animal, artifact, body, food, location, object, person, plant, substance.
+VISIBLE = frozenset({5, 6, 8, 13, 15, 17, 18, 20, 27})
 _TOO_GENERAL = 6  # synsets less deep (object, artifact, ...) say nothing about what two things share
 
 
@@ -56,9 +44,13 @@ class WordNet:
 
     @functools.cached_property
     def data(self) -> Data:
-        return read_extract()
-
-    # ------------------------------------------------------------------------ senses
+        record = json.loads(read_data(EXTRACT))
+        senses = {word: [(str(name), tagged) for name, tagged in listed] for word, listed in record["senses"].items()}
+        synsets = {
+            str(number): Synset(lexfile, tuple(lemmas), tuple(map(str, above)), tuple(map(str, against)))
+            for number, (lexfile, lemmas, above, against) in enumerate(record["synsets"])
+        }
+        return Data(senses, synsets)
 
     def above(self, synset: str) -> frozenset[str]:
         """Every synset above this one, itself included."""
@@ -103,8 +95,6 @@ class WordNet:
         """Lexicographer file of a noun's usual visible sense."""
         synset = self.sense(word, "n")
         return None if synset is None else self.data.synsets[synset].lexfile
-
-    # ------------------------------------------------------------------------ relations
 
     def related(self, word: str, other: str, letter: Letter = "n") -> bool:
         """Synonyms, or one above the other, in any usual sense of both: such a word cannot make a negative."""

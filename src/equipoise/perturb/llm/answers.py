@@ -6,6 +6,7 @@ must not betray it. `valid` is a check like the others: None to keep it, or the 
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -172,25 +173,14 @@ def edit_between(caption: Caption, new: str, op: Operation, by: str) -> Edit:
     end = _agree(old[start:][::-1], tokens[start:][::-1])
     before, after = old[start : len(old) - end], tokens[start : len(tokens) - end]
     span = (before[0].start, before[-1].end) if before else None
-    target = next(
-        (_TARGETS[unit.kind] for unit in caption.units if span and unit.start >= span[0] and unit.kind in _TARGETS),
-        None,
-    )
-    return Edit(
-        op=op,
-        target=None if op == "swap" else target,
-        source=caption.text[span[0] : span[1]] if span else None,
-        to=new[after[0].start : after[-1].end] if after else None,
-        by=by,
-        span=span,
-    )
+    kinds = (unit.kind for unit in caption.units if span and unit.start >= span[0] and unit.kind in _TARGETS)
+    target = None if op == "swap" else next((_TARGETS[kind] for kind in kinds), None)
+    source = caption.text[span[0] : span[1]] if span else None
+    to = new[after[0].start : after[-1].end] if after else None
+    return Edit(op=op, target=target, source=source, to=to, by=by, span=span)
 
 
 def _agree(first: tuple[Token, ...] | list[Token], second: tuple[Token, ...] | list[Token]) -> int:
     """How many tokens are the same from the beginning on."""
-    same = 0
-    for one, other in zip(first, second, strict=False):
-        if one.text.lower() != other.text.lower():
-            break
-        same += 1
-    return same
+    alike = (one.text.lower() == other.text.lower() for one, other in zip(first, second, strict=False))
+    return sum(itertools.takewhile(bool, alike))

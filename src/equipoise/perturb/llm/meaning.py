@@ -120,11 +120,8 @@ def _stands_alone(caption: Caption, words: list[_Word], start: int, end: int) ->
         return False  # a white cat and a dog
     before = words[start - 1].unit if start else None
     firsts = [member[0].unit for member in members]
-    if (
-        before is not None
-        and before.word == "of"
-        and [_has_article(caption, one) for one in firsts[:2]] == [False, True]
-    ):
+    of = before is not None and before.word == "of"
+    if of and [_has_article(caption, one) for one in firsts[:2]] == [False, True]:
         return False  # a cup of coffee and a laptop
     if before is not None and (
         before.lemma in _ON_THINGS or (before.kind == "preposition" and before.word not in _WITH)

@@ -29,6 +29,8 @@ _BEFORE_IT = word_set("prepositions before it")
 _MUTUAL = word_set("mutual places")
 _NO_PLACES = word_set("no places")
 _SCENES = word_set("scenes of all")
+_FIRST_SCENES = _SCENES | word_set("scenes that may come first")
+_TOGETHER = frozenset(("each other", "one another", "side by side"))
 _ELSEWHERE = word_set("verbs across places")
 _CARRIERS = word_set("carriers")
 _HOLDERS = word_set("holders")
@@ -171,15 +173,17 @@ def _finite(clause: Clause, subject: Part, be: list[Part], verb: Part) -> str:
 
 def scene_first(clause: Clause) -> Iterator[Said]:
     """In a park, a man is riding a bike."""
-    if found := clause.match(_SUBJECT + "([br]?)([gdz])((?:[nm]|a|pn|gn|gpn)*?)(pn)", True):
+    if found := clause.match(_SUBJECT + "([br]?)([gdz])((?:[nm]|a|pn|gn|gpn|p?x)*?)(pn)", True):
         (subject,), dress, be, (verb,), middle, (preposition, scene) = found
     elif found := clause.match("([nmk])(pn)([gz])((?:[nm]|a|pn)*)", True):
         (subject,), (preposition, scene), (verb,), middle = found
         dress, be = [], []
     else:
         return
-    if scene.head not in _SCENES or clause.word(preposition) not in {"in", "at", "on", "inside"}:
+    if scene.head not in _FIRST_SCENES or clause.word(preposition) not in {"in", "at", "on", "inside"}:
         return
+    if clause.word(scene) == "area" or any(p.letter == "x" and clause.word(p) not in _TOGETHER for p in middle):
+        return  # around a fenced in area
     verbs = [verb, *(part for part in middle if part.letter == "g")]
     if any(part.head in _ELSEWHERE for part in verbs) or (verb.letter == "d" and clause.word(verb) not in _FIRST):
         return

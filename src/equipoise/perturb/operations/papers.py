@@ -8,8 +8,9 @@ import functools
 import itertools
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from equipoise.data.items import Target
 from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.collocations import is_seen_with
@@ -50,12 +51,11 @@ def add_object(caption: Caption, sources: Sequence[Source], rng: random.Random) 
 
 
 def add_attribute(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-    phrases = [
-        p for p in caption.phrases if p.head == p.core == p.start + 1 and caption.units[p.start].word in {"a", "an"}
-    ]
+    units = caption.units
+    phrases = [p for p in caption.phrases if p.head == p.core == p.start + 1 and units[p.start].word in {"a", "an"}]
     rng.shuffle(phrases)
     for phrase in phrases:
-        article, noun = caption.units[phrase.start], caption.units[phrase.head]
+        article, noun = units[phrase.start], units[phrase.head]
         words = list(_OF_ANIMATE if is_animate(noun.lemma) else _OF_THING)
         rng.shuffle(words)
         for word in words:
@@ -75,12 +75,7 @@ def negate(caption: Caption, sources: Sequence[Source], rng: random.Random) -> I
         before = units[place - 1] if place else None
         if after is None or after.word in {"not", "no"}:
             continue
-        if unit.word in {"is", "are", "was", "were"} and after.kind in {
-            "verb",
-            "adjective",
-            "preposition",
-            "determiner",
-        }:
+        if unit.word in {"is", "are", "was", "were"} and after.kind in _NEGATED:
             if after.word != "no" and not (before is not None and before.word in {"there", "that", "it"}):
                 found.append((unit.start, unit.end, f"{unit.text} not"))
         elif unit.word == "with" and after.kind in {"determiner", "noun", "adjective", "number"}:
@@ -92,50 +87,33 @@ def negate(caption: Caption, sources: Sequence[Source], rng: random.Random) -> I
     rng.shuffle(found)
     for start, end, to in found:
         new = text[:start] + to + text[end:]
-        yield edited(
-            text, "negative", "negate", "relation" if to == "without" else "action", (start, end), to, "rules", new
-        )
+        target: Target = "relation" if to == "without" else "action"
+        yield edited(text, "negative", "negate", target, (start, end), to, "rules", new)
 
 
+_NEGATED = frozenset(("verb", "adjective", "preposition", "determiner"))
 _TRIES = 10
 
 
-def shuffle_nouns_and_adjectives(
-    caption: Caption, sources: Sequence[Source], rng: random.Random
+def shuffle_trigrams(
+    caption: Caption, sources: Sequence[Source], rng: random.Random, within: bool
 ) -> Iterator[Candidate]:
-    yield from _permuted(caption, rng, lambda token: token.pos[:2] if token.pos[:2] in {"NN", "JJ"} else None)
-
-
-def shuffle_all_but_nouns_and_adjectives(
-    caption: Caption, sources: Sequence[Source], rng: random.Random
-) -> Iterator[Candidate]:
-    yield from _permuted(caption, rng, lambda token: None if token.pos[:2] in {"NN", "JJ"} else "rest")
-
-
-def shuffle_within_trigrams(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+    """The words within each three, or the threes themselves."""
     words = caption.text.split()
     for _ in range(_TRIES):
         groups = [words[i : i + 3] for i in range(0, len(words), 3)]
-        for group in groups:
-            rng.shuffle(group)
+        for shuffled in groups if within else [groups]:
+            rng.shuffle(shuffled)
         yield from _if_changed(caption, " ".join(word for group in groups for word in group))
 
 
-def shuffle_trigrams(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-    words = caption.text.split()
-    for _ in range(_TRIES):
-        groups = [words[i : i + 3] for i in range(0, len(words), 3)]
-        rng.shuffle(groups)
-        yield from _if_changed(caption, " ".join(word for group in groups for word in group))
-
-
-def _permuted(caption: Caption, rng: random.Random, sort: Callable[[Token], str | None]) -> Iterator[Candidate]:
-    """The words of each class change places among themselves; marks and spaces stay where they are."""
+def shuffle_words(caption: Caption, sources: Sequence[Source], rng: random.Random, nouns: bool) -> Iterator[Candidate]:
+    """Nouns among themselves and adjectives too, or all other words; marks and spaces stay where they are."""
     tokens = [token for token in caption.tokens if token.text[0].isalnum()]
     classes: dict[str, list[Token]] = {}
     for token in tokens:
-        if name := sort(token):
-            classes.setdefault(name, []).append(token)
+        if (token.pos[:2] in {"NN", "JJ"}) == nouns:
+            classes.setdefault(token.pos[:2] if nouns else "", []).append(token)
     for _ in range(_TRIES):
         new = {}
         for listed in classes.values():

@@ -274,14 +274,17 @@ def replace_best(
     asked = dial_for(caption, dial)
     if is_bounded(caption.text) or asked is None:
         return
-    floor = 1 - ALONE * (1 - asked.precision) if people else 1.0
+    floor, text = 1 - ALONE * (1 - asked.precision), caption.text
     judged = itertools.chain.from_iterable(itertools.chain.from_iterable(judged_of(caption, sources).values()))
-    found = [(accepted(kind_of(each), row[0]), each, row[0]) for each, row in judged]
-    for likely, each, chance in sorted(found, key=lambda one: -one[0]):
-        if (likely >= floor or _passes(each, chance, asked)) and (
-            people or not _are_people(caption.text[each.start : each.end], each.to)
-        ):
-            yield replaced(caption.text, "negative", each)._replace(expected=likely)
+    if people:
+        told = ((accepted(kind_of(each), row[0]), each, row[0]) for each, row in judged)
+        found = [(likely, each) for likely, each, chance in told if likely >= floor or _passes(each, chance, asked)]
+    else:
+        passed = ((each, row[0]) for each, row in judged if _passes(each, row[0], asked))
+        mine = ((each, chance) for each, chance in passed if not _are_people(text[each.start : each.end], each.to))
+        found = [(accepted(kind_of(each), chance), each) for each, chance in mine]
+    for likely, each in sorted(found, key=lambda one: -one[0]):
+        yield replaced(text, "negative", each)._replace(expected=likely)
 
 
 # Of a caption's only negative readers may refuse so many times as many as the dial says, of other replaced words fewer:

@@ -81,11 +81,8 @@ def _in_order(
     pairs.sort(key=lambda pair: not _is_plausible_pair(caption, *pair))
     for first, second in pairs:
         if _exchangeable(caption, first, second, whole) and not is_symmetric(caption, first, second, whole):
-            if whole:
-                spans = (first.start, first.end), (second.start, second.end)
-            else:
-                spans = (first.head, first.end), (second.head, second.end)
-            yield swapped(caption, *spans, "relation" if not whole else "object")
+            spans = [(each.start if whole else each.head, each.end) for each in (first, second)]
+            yield swapped(caption, spans[0], spans[1], "object" if whole else "relation")
 
 
 def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase, whole: bool) -> bool:
@@ -132,11 +129,8 @@ def is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole:
     units = caption.units
     between = [unit for unit in units[first.end : second.start] if unit.kind not in {"adverb", "be", "relative"}]
     links = [unit for unit in between if unit.kind != "verb" or unit.lemma not in _STATES]
-    if (
-        all(unit.word in {"in", "at", "on"} for unit in between)
-        and _is_place(caption, first)
-        and _is_place(caption, second)
-    ):
+    both_places = _is_place(caption, first) and _is_place(caption, second)
+    if both_places and all(unit.word in {"in", "at", "on"} for unit in between):
         return True  # a wave in the ocean, a park in the city
     if any(unit.lemma in _BOTH_WAYS or unit.word.endswith(("side of", "end of")) for unit in between):
         return True  # a tower connected to a building, a hydrant on the side of the road
@@ -152,9 +146,7 @@ def is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole:
         return False
     if all(unit.word in {"and", ","} for unit in links) and second.start == second.head:
         return True  # many sweets and donuts: the modifier is shared
-    if whole:
-        return True
-    return _modifiers(caption, first) == _modifiers(caption, second)
+    return whole or _modifiers(caption, first) == _modifiers(caption, second)
 
 
 def _is_desk(caption: Caption, phrase: NounPhrase) -> str:
@@ -199,9 +191,8 @@ def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Ran
         same_noun = units[first.head].lemma == units[second.head].lemma
         if same_noun and (is_symmetric(caption, first, second, True) or are_alike(caption, first, second)):
             continue
-        if _is_shared(caption, second):
-            continue
-        yield swapped(caption, (one, one + 1), (other, other + 1), "attribute")
+        if units[second.head].word not in {"one", "ones"}:  # red flowers and white ones
+            yield swapped(caption, (one, one + 1), (other, other + 1), "attribute")
 
 
 def are_alike(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
@@ -215,11 +206,6 @@ def are_alike(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
     if any(unit.word in _ONE_WAY for unit in links) and not any(unit.lemma in _BOTH_WAYS for unit in links):
         return False  # running after, standing behind
     return not links or any(unit.word in _SYMMETRIC or unit.lemma in _STATES | _BOTH_WAYS for unit in links)
-
-
-def _is_shared(caption: Caption, phrase: NounPhrase) -> bool:
-    """Its noun may be the first one's too: "red flowers and white ones"."""
-    return caption.units[phrase.head].word in {"one", "ones"}
 
 
 # Word -> (its sort, what it means within the sort): "a little girl with a small dessert" has nothing to swap.

@@ -149,10 +149,16 @@ def shards_of(groups: Iterable[Group], size: int = SHARD) -> Iterator[Shard]:
 
 def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
     """Perturb a shard and write it; returns its counts."""
-    # The judge multiplies thousands of small matrices: BLAS threads cost more than they save (bench/perturb.py).
-    gc.freeze()  # word lists and nets stay: a collection of garbage that looks at them takes longer than the rest
-    with threadpool_limits(1, user_api="blas"):
-        return _run_shard(setup, parts, shard)
+    # The judge multiplies thousands of small matrices: BLAS threads cost more than they save (bench/perturb.py). Word
+    # lists and nets stay, and a shard leaves no cycles: looking for garbage only takes time.
+    collected = gc.isenabled()
+    gc.disable()
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            return _run_shard(setup, parts, shard)
+    finally:
+        if collected:
+            gc.enable()
 
 
 def _run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:

@@ -18,9 +18,7 @@ from equipoise.perturb.english.vocabulary import Kinds, Section, count, kinds, m
 from equipoise.perturb.english.wordnet import is_animate, is_person, is_thing
 from equipoise.perturb.recipe import Proposal
 
-_HIS = {"he": "she", "his": "her", "him": "her", "himself": "herself"}
-_HERS = {"she": "he", "herself": "himself"}  # and "her", which is two words
-HE, SHE = frozenset(_HIS), frozenset((*_HERS, "her", "hers"))
+HE, SHE = frozenset(("he", "his", "him", "himself")), frozenset(("she", "her", "hers", "herself"))
 MALE = word_set("male nouns")
 FEMALE = word_set("female nouns")
 
@@ -78,9 +76,8 @@ def is_free(caption: Caption, phrase: NounPhrase) -> bool:
     after = units[phrase.end] if phrase.end < len(units) else None
     if after is not None and (after.pos == "POS" or after.kind == "noun" or after.word in {"-", "'s"}):
         return False
-    if any(
-        unit.word in {"other", "another", "one", "no", "each", "every"} for unit in units[phrase.start : phrase.end]
-    ):
+    inside = {unit.word for unit in units[phrase.start : phrase.end]}
+    if not inside.isdisjoint(("other", "another", "one", "no", "each", "every")):
         return False
     return sum(unit.lemma == head.lemma for unit in units) == 1
 
@@ -101,12 +98,8 @@ def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> It
         return  # a female tennis player is no female woman
     if before is not None and (before.kind == "noun" or any(before.word in n.split() for g in known for n in g)):
         return  # a police dog, a military uniform
-    if is_person(head.lemma) and not caption.words.isdisjoint(
-        {"his", "her", "he", "she", "him", "hers", "they", "their"}
-    ):
-        return  # a pronoun tells already
-    if is_person(head.lemma) and not caption.words.isdisjoint({"female", "male", "woman", "man", "lady"}):
-        return  # a female player
+    if is_person(head.lemma) and not caption.words.isdisjoint(_TELLING):
+        return  # a pronoun tells already; a female player
     gear = _GEAR.get(head.lemma)
     if gear is not None and gear.isdisjoint(caption.words):
         return  # a skier in the air: that it is one would be lost
@@ -162,6 +155,7 @@ def _is_sure(caption: Caption, general: str, group: tuple[str, ...], many: bool)
     return any(noun_lemma(name) in _OWN for name in group)
 
 
+_TELLING = word_set("words that tell the sex")
 _SEXES = frozenset(("man", "woman", "boy", "girl"))
 _CAPITAL = {"german shepherd": "German shepherd", "labrador": "Labrador"}
 
@@ -193,9 +187,8 @@ def _has_gear_of_others(caption: Caption, role: str) -> bool:
 
 
 # What tells who somebody is by what is done: the name may be lost where this stands, and is doubtful beside another's.
-_OWN, _GEAR = (
-    {role: frozenset(gear.split(" + ")) for role, gear in word_map(name).items()} for name in ("own gear", "gear")
-)
+_OWN = {role: frozenset(gear.split(" + ")) for role, gear in word_map("own gear").items()}
+_GEAR = {role: frozenset(gear.split(" + ")) for role, gear in word_map("gear").items()}
 
 
 def _is_as_many(caption: Caption, phrase: NounPhrase, name: str) -> bool:
@@ -244,9 +237,8 @@ def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Propo
             if colour and is_animate(head.lemma) and colour not in FUR:
                 continue
             if colour and seen_pair("modifier", colour, head.lemma, free=not is_animate(head.lemma)):
-                yield Proposal(
-                    start, head.end, f"{colour} {old}", "attribute", OtherCaptions.name, float(count(colour))
-                )
+                to, weight = f"{colour} {old}", float(count(colour))
+                yield Proposal(start, head.end, to, "attribute", OtherCaptions.name, weight)
 
 
 _BEFORE_COLOUR = word_set("before a colour")
