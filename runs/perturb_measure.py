@@ -2,16 +2,19 @@
 
     python runs/perturb_measure.py --shared DIR [--flickr] [--precision 0.92] [--caps 4,8,16] [--refine] [--limit N]
     python runs/perturb_measure.py --shared DIR --curve 0.8,0.85,0.9,0.92,0.95,0.97
+    python runs/perturb_measure.py --shared DIR --limit 300 --llm URL --llm-model NAME --cache DIR
 
 On the captions that nothing was learned from (caption_halves.py). A lookup of substitutions is learned on half of the
 images and asked about the other half: a pair (from, to) gets the label it had more often, an unknown one a coin.
 --curve prints coverage and expected precision for each setting of the dial, --caps coverage and what a lookup knows for
-each setting of perturb --cap.
+each setting of perturb --cap. --llm compares the words of our lists with those that a language model proposes, on the
+first caption of each image, and prints what the judge keeps of the model's.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import time
 import zlib
 from collections import Counter
@@ -20,13 +23,16 @@ from pathlib import Path
 from caption_halves import coco, flickr
 from needs import HALVES, existing
 
+from equipoise.core.llm_client import LlmSettings, llm_for
 from equipoise.data.items import Item, Text
 from equipoise.perturb import Caption
 from equipoise.perturb.bias.separability import separability
 from equipoise.perturb.bias.text_baselines import judge_named
 from equipoise.perturb.bias.thinning import KINDS, cap_items, refine_items, substitution
+from equipoise.perturb.english.vocabulary import SECTIONS
+from equipoise.perturb.llm.writer import LlmWriter
 from equipoise.perturb.mix import Mix, described, expected
-from equipoise.perturb.recipe import Perturbed, perturb_captions
+from equipoise.perturb.recipe import Perturbed, perturb_caption, perturb_captions
 from equipoise.perturb.recipes import balanced
 
 Edits = list[tuple[str, str]]  # (kind, substitution)
@@ -43,8 +49,15 @@ def main() -> None:
     parser.add_argument("--caps", type=lambda text: [int(one) for one in text.split(",")])
     parser.add_argument("--refine", action="store_true", help="as perturb --refine words,frequency")
     parser.add_argument("--limit", type=int, help="images")
+    parser.add_argument("--llm", help="address of a server")
+    parser.add_argument("--llm-model")
+    parser.add_argument("--cache", help="folder of the model's answers")
     options = parser.parse_args()
     groups = _groups(options.shared, options.flickr)[: options.limit]
+    if options.llm:
+        settings = LlmSettings(options.llm, options.llm_model, cache=options.cache, timeout=600)
+        _print_llm(groups, options.precision, LlmWriter(llm_for(settings)))
+        return
     if options.curve:
         print("| asked | a negative | a positive | expected of negatives | expected of positives |")
         print("| --- | --- | --- | --- | --- |")
@@ -91,6 +104,27 @@ def _made(groups: list[tuple[str, list[str]]], precision: float) -> list[tuple[C
         for place, text in enumerate(texts)
     ]
     return list(zip(captions, perturb_captions(balanced(precision), captions), strict=True))
+
+
+def _print_llm(groups: list[tuple[str, list[str]]], precision: float, writer: LlmWriter) -> None:
+    both = balanced(precision, writer)
+    recipes = {"lists": balanced(precision), "model": dataclasses.replace(both, sources=(writer,)), "both": both}
+    captions = [Caption(text, tuple(others)) for _, (text, *others) in groups]
+    found = {name: [perturb_caption(recipe, caption) for caption in captions] for name, recipe in recipes.items()}
+    for caption, one in zip(captions, found["model"], strict=True):
+        for each in (*one.positives, *one.negatives):
+            if each.edit.by == writer.name:
+                print(f"{each.kind}, expected {each.expected:.2f}: {caption.text} => {each.text}")
+    asked = [each for caption in captions for target in SECTIONS for each in writer.contrasts(caption, target)]
+    print(f"{len(captions):,} captions; {len(asked):,} proposals of wrong words by the model")
+    print("| words of | a negative that replaces a word | a positive that replaces a word |")
+    print("| --- | --- | --- |")
+    for name, made in found.items():
+        cells = (
+            sum(any(each.edit.op == "replace" for each in getattr(one, kind)) for one in made) / len(made)
+            for kind in ("negatives", "positives")
+        )
+        print(f"| {name} | {' | '.join(f'{cell:.1%}' for cell in cells)} |")
 
 
 def _print_caps(items: list[Item], images: list[str], caps: list[int]) -> None:

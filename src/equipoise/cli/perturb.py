@@ -140,16 +140,16 @@ def perturb(
             raise UserError(f"--{name.replace('_', '-')} goes with {form}")
     out, recipe = out or Path(f"{stem}.items.jsonl"), recipe or "balanced"
     from equipoise.core.plugins import is_named
-    from equipoise.perturb.llm.recipes import LLM_RECIPES
+    from equipoise.perturb.recipes import TAKE_LLM
     from equipoise.perturb.run.engine import perturb_file, report_path
 
     names = [name.strip() for name in recipe.split(",")]
     if _is_given(ctx, "precision") and "balanced" not in names:
         raise UserError(f"--precision: is a dial of balanced, and {recipe} has none")
-    asking = [name for name in names if name in LLM_RECIPES]
+    asking = [name for name in names if name in TAKE_LLM]
     if (llm or llm_model) and not asking and all(name in recipe_names() or is_named(name) for name in names):
-        raise UserError(f"--llm: recipe {recipe} asks no language model; {', '.join(LLM_RECIPES)} do")
-    if masked_lm is not None and len(asking) == len(names):
+        raise UserError(f"--llm: recipe {recipe} asks no language model; {', '.join(TAKE_LLM)} do")
+    if masked_lm is not None and all(name in TAKE_LLM[1:] for name in names):
         raise UserError(f"--masked-lm: recipe {recipe} takes its words from --llm alone")
     setup = Setup(
         recipe,

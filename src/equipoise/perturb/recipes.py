@@ -20,6 +20,7 @@ from equipoise.perturb.dial import HIGHEST, LOWEST, PRECISION, Dial
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.vocabulary import SECTIONS, Section
 from equipoise.perturb.llm.recipes import LLM_RECIPES, PROMPTS, llm_recipe
+from equipoise.perturb.llm.writer import LlmWriter
 from equipoise.perturb.operations import papers
 from equipoise.perturb.operations import replace as replacing
 from equipoise.perturb.operations import swap_negative as swap
@@ -73,8 +74,9 @@ def _prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
 _ALONE = 0.045  # of the precision: what the only positive of a caption may lack
 
 
-def balanced(precision: float = PRECISION) -> Recipe:
-    """Negatives that readers accept as often as the dial asks."""
+def balanced(precision: float = PRECISION, writer: Source | None = None) -> Recipe:
+    """Negatives that readers accept as often as the dial asks. A `writer` proposes more words (--llm)."""
+    words: Source = Both(_WORDS, Fillers())
     dial, surer = Dial(precision), Dial(precision).refusing(replacing.SURER)
     best = functools.partial(replacing.replace_best, dial=dial)
 
@@ -110,7 +112,7 @@ def balanced(precision: float = PRECISION) -> Recipe:
                 unless="negative",
             ),
         ),
-        (OtherCaptions(), Both(_WORDS, Fillers())),
+        (OtherCaptions(), words if writer is None else Both(words, writer)),
         _BALANCED_CHECKS,
         prepare=_prepare,
     )
@@ -241,6 +243,9 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
+TAKE_LLM = ("balanced", *LLM_RECIPES)  # the first can do without
+
+
 def get_recipe(name: str, folder: str | None = None) -> Recipe:
     """The recipe of that name, or the user's own that `py:module:name` names (looked for in `folder`)."""
     if is_named(name):
@@ -287,7 +292,7 @@ class Setup:
 
     @property
     def _asks(self) -> bool:
-        return any(name in LLM_RECIPES for name in self.names)
+        return any(name in TAKE_LLM for name in self.names)
 
     @property
     def asked(self) -> Llm | None:
@@ -347,7 +352,7 @@ def _build(setup: Setup) -> Recipe:
     elif setup.name == "balanced":
         if not LOWEST <= setup.precision <= HIGHEST:
             raise UserError(f"--precision {setup.precision}: expected a share from {LOWEST} to {HIGHEST}")
-        recipe = balanced(setup.precision)
+        recipe = balanced(setup.precision, None if setup.llm is None else LlmWriter(llm_for(setup.llm)))
     else:
         recipe = get_recipe(setup.name, setup.folder)
     if setup.masked_lm is not None and recipe.takes_masked_lm:

@@ -43,7 +43,7 @@ def _texts(text: str) -> dict[str, str]:
         ("A monk wearing a hat sitting on a wall", "inversion", "Sitting on a wall is a monk wearing a hat"),
         ("A monk riding a donkey in a park", "fronting", "In a park, a monk is riding a donkey"),
         ("A monk feeds his donkey in a garden.", "fronting", "In a garden, a monk feeds his donkey."),
-        ("Two monks resting next to each other on a porch", "fronting", "On a porch, two monks are resting next to each other"),
+        ("Two monks rest side by side on a porch", "fronting", "On a porch, two monks rest side by side"),
         ("A girl sings as a boy plays a flute.", "fronting", "As a boy plays a flute, a girl sings."),
     ],
 )  # fmt: skip

@@ -325,7 +325,7 @@ def test_the_verb(captions: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--masked-lm"):
         command(str(captions), "--out", out, *asking, "--llm-model", "tiny", "--masked-lm", "here")
     with pytest.raises(UserError, match="asks no language model"):
-        command(str(captions), "--out", out, *asking[2:], "--llm-model", "tiny")
+        command(str(captions), "--out", out, "--recipe", "swap_pairs", *asking[2:], "--llm-model", "tiny")
 
 
 def test_an_image_is_never_cut_in_two(captions: Path) -> None:

@@ -33,7 +33,7 @@ _WITH = frozenset(("with", "of", "between"))
 _ON_THINGS = frozenset(("wear", "ride"))  # a man wearing a hat and a woman
 _NOT = word_set("negations of an answer")
 _LOST_ARTICLE = re.compile(r"\b(?:an?|the) (?:and|or|an?|the)\b|\b(?:an?|the)\W*$")
-_KINDS: dict[str, Section] = {
+KINDS: dict[str, Section] = {
     "noun": "object", "adjective": "attribute", "number": "attribute", "verb": "action", "preposition": "relation",
 }  # fmt: skip
 
@@ -149,7 +149,7 @@ def _replacements(caption: Caption, answer: Caption) -> Iterator[Proposal]:
     for what, a, b, c, d in matcher.get_opcodes():
         if what == "replace" and b - a == d - c:
             for old, made in zip(caption.units[a:b], new[c:d], strict=True):
-                if (target := _KINDS.get(old.kind)) is not None:
+                if (target := KINDS.get(old.kind)) is not None:
                     yield Proposal(old.start, old.end, made.text, target, "", 0.0)
 
 

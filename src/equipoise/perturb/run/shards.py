@@ -211,7 +211,8 @@ def _perturb_all(recipes: tuple[Recipe, ...], setup: Setup, jobs: list[Job]) -> 
     """What became of each caption, in order. Threads only help where a server does the work."""
     for start in range(0, len(jobs), TOGETHER):
         block = [(caption_of(*job), job[1]) for job in jobs[start : start + TOGETHER]]
-        prepare(recipes, [caption for caption, _ in block])
+        if setup.threads == 1:  # else each thread judges what it has asked for
+            prepare(recipes, [caption for caption, _ in block])
         work: Callable[[tuple[Caption, Record]], Outcome] = lambda one: _perturb(recipes, setup, *one)  # noqa: E731
         yield from map(work, block) if setup.threads == 1 else _on_threads(work, block, setup.threads)
 
