@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import vsr_pairs
+from equipoise.benchmarks import vsr
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item
 
@@ -25,7 +25,7 @@ def _load(folder: Path, *statements: tuple[str, str, int]) -> list[Item]:
         for text, relation, label in statements
     ]
     (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return vsr_pairs.load(folder, [])
+    return vsr.load_pairs(folder, [])
 
 
 def _texts(item: Item) -> tuple[str, str, str]:
@@ -79,13 +79,13 @@ def test_a_statement_in_another_form_is_refused_with_its_line(tmp_path: Path) ->
 
 
 def test_a_relation_has_one_law_and_its_contrary_is_symmetric_too() -> None:
-    assert not vsr_pairs.INVERSE.keys() & vsr_pairs.SYMMETRIC.keys()
-    assert {phrase.removeprefix("is ") for phrase in vsr_pairs.SYMMETRIC.values()} <= vsr_pairs.SYMMETRIC.keys()
+    assert not vsr.INVERSE.keys() & vsr.SYMMETRIC.keys()
+    assert {phrase.removeprefix("is ") for phrase in vsr.SYMMETRIC.values()} <= vsr.SYMMETRIC.keys()
 
 
 def test_the_whole_file(shared_data: Path) -> None:
-    items = vsr_pairs.load(shared_data / "vsr", [])
-    assert len(items) == vsr_pairs.SPLITS["random"]
+    items = vsr.load_pairs(shared_data / "vsr", [])
+    assert len(items) == vsr.PAIRS.splits["random"]
     assert Counter(item.tags["law"] for item in items) == {"symmetric": 339, "inverse": 321, "complement": 321}
-    assert {item.tags["relation"] for item in items} == vsr_pairs.INVERSE.keys() | vsr_pairs.SYMMETRIC.keys()
+    assert {item.tags["relation"] for item in items} == vsr.INVERSE.keys() | vsr.SYMMETRIC.keys()
     assert all(len(set(_texts(item))) == 3 for item in items)

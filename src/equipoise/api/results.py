@@ -205,8 +205,6 @@ class Run(Result, _Measured):
 
 @dataclass(frozen=True)
 class ItemResults:
-    """The items of a run, one by one."""
-
     run: Run
 
     def __len__(self) -> int:

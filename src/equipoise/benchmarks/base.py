@@ -41,7 +41,6 @@ class Download:
 
 
 def in_words(count: int | None) -> str:
-    """A number of bytes for people."""
     if count is None:
         return "unknown size"
     value = float(count)
@@ -103,7 +102,6 @@ class Benchmark:
 
     @property
     def rule(self) -> str:
-        """The name of the headline's rule."""
         return next(iter(self.averages), PLAIN)
 
     @property
@@ -113,7 +111,6 @@ class Benchmark:
 
     @property
     def least(self) -> int:
-        """The headline's least group."""
         return self.averages[self.rule].least if self.averages else 1
 
     def require_rule(self, rule: str | None) -> None:

@@ -69,7 +69,6 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
 
 
 def _shards(source: Path) -> list[Path]:
-    """The shards in the order of their numbers."""
     for folder in (source, source / "coco_train", source / "generated_data" / "coco_train"):
         found = [(int(match[1]), path) for path in folder.glob("*.npy") if (match := _SHARD.fullmatch(path.name))]
         if found:

@@ -60,7 +60,6 @@ class CheckReport:
         return not any(finding.serious for finding in self.findings)
 
     def lines(self) -> list[str]:
-        """The report as plain lines."""
         opened = "all opened" if self.looked_at_images else "not looked at; name their folder with --images"
         lines = [f"{self.items:,} items, {self.images:,} images ({opened})"]
         for split, (found, published) in self.counts.items():

@@ -151,7 +151,6 @@ def offer_formats(incomplete: str) -> list[str]:
 
 
 def offer_edits(incomplete: str) -> list[str]:
-    """Names of perturbation recipes."""
     from equipoise.perturb.recipes import recipe_names
 
     return _offer(incomplete, recipe_names())

@@ -28,7 +28,6 @@ class Measured:
     parts: dict[tuple[str, str, str], Run] = field(default_factory=dict)  # cached: the page needs them several times
 
     def part(self, test: str, tag: str, value: str) -> Run:
-        """The items of a test with a tag's value."""
         key = test, tag, value
         if key not in self.parts:
             self.parts[key] = self.tests[test].where(tag, value)

@@ -129,7 +129,6 @@ class Outcomes:
 
 
 def outcomes_of(scores: Sequence[ItemScores]) -> Outcomes:
-    """The outcome of every item."""
     columns = Scores.of(scores)
     right, negatives = columns.right, columns.negatives
     caption = right.values[right.starts]
@@ -232,7 +231,6 @@ def _right(one: ItemScores | ImageScores) -> list[float]:
 
 
 def image_outcomes(scores: Scores) -> ImageOutcomes:
-    """The outcome of every item on the image side."""
     found = {field.name: np.zeros(len(scores), dtype=bool) for field in fields(ImageOutcomes)}
     for index, _ in scores.having("negative_images"):
         item = scores[index]

@@ -128,7 +128,6 @@ def score_items(
 
 
 def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores: bool) -> Sequence[ItemScores]:
-    """The scores of the items that could be read."""
     if kind == "taught":  # a text has the same score with every image
         scores = model.score_taught(usable)
         if _alternatives(usable):

@@ -196,7 +196,6 @@ def _cut(text: str) -> str:
 
 
 def gate_line(gate: Passed) -> str:
-    """One sentence on one gate."""
     words = {
         "worse": "FAILED: the whole interval of the loss is above the limit",
         "unclear": "passed: the interval of the loss reaches below the limit",

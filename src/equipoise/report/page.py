@@ -211,7 +211,6 @@ def _code(text: str) -> Markup:
 
 
 def page_part(name: str, room: str = "report") -> str:
-    """A script or a style of ours."""
     return resources.files(f"equipoise.{room}").joinpath("templates", name).read_text(encoding="utf-8")
 
 

@@ -61,7 +61,6 @@ def model_mark(number: int) -> tuple[str, str]:
 
 
 def key(shape: str, class_: str, *words: object) -> Markup:
-    """An entry of a legend."""
     mark = el("svg", el("path", d=MARKS[shape], class_=f"mark {class_}"), width=16, height=14, viewBox="-8 -7 16 14")
     return el("span", mark, *words, class_="key")
 

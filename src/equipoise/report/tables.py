@@ -203,7 +203,6 @@ def columns_of(numbers: Sequence[Numbers], side: str) -> dict[str, tuple[MetricI
 
 
 def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
-    """One table for people."""
     if form == "md":
         written = ["| " + " | ".join(map(_markdown, header)) + " |", "|" + " --- |" * len(header)]
         written += ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in cells]
@@ -308,7 +307,6 @@ def percent(numbers: Numbers, name: str, digits: int = 1) -> str:
 
 
 def share(numbers: Numbers, name: str) -> str:
-    """The same without the interval."""
     return percent(numbers, name).partition(" ")[0]
 
 

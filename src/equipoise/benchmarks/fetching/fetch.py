@@ -39,8 +39,6 @@ _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 @dataclass(frozen=True)
 class Step:
-    """One file of a plan."""
-
     download: Download
     path: Path
     size: int | None  # None: the server would not say

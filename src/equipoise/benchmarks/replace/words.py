@@ -10,7 +10,6 @@ _DATA = tomllib.loads((Path(__file__).with_name("data") / "words.toml").read_tex
 
 
 def words(name: str) -> frozenset[str]:
-    """A set of words by its name."""
     return _words(_DATA["sets"][name])
 
 

@@ -40,7 +40,6 @@ class Run:
 
     @property
     def ids(self) -> list[str]:
-        """The values of the scored items."""
         return Scores.of(self.rows).ids
 
     @property
@@ -54,7 +53,6 @@ class Run:
         return [record.images.sha256 if record.images.count else None for record in self.records]
 
     def where(self, tag: str, value: str) -> Run:
-        """The items that carry a tag's value."""
         rows = [row for row in self.rows if row.tags.get(tag) == value]
         return Run(self.folder, self.records, rows, outcomes_of(rows))
 

@@ -194,7 +194,6 @@ def rule_of(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
 
 
 def own_metrics(folders: Sequence[Path]) -> list[str]:
-    """The names of the user's own metrics in runs."""
     found = [record for folder in folders for _, record in find_runs([folder])]
     return sorted({metric.name for record in found for metric in record.settings.metrics})
 

@@ -120,7 +120,6 @@ def _hashes(files: Sequence[Path]) -> dict[str, str]:
 def _parts(
     about: BenchmarkId, spec: str, files: Sequence[Path], seed: int = 0, metrics: Sequence[Metric] = ()
 ) -> dict[str, Any]:
-    """The fields that identify a run."""
     digest = sha256_json([spec, *sorted(sha256_file(path) for path in files)])
     own = [own for metric in metrics if (own := metric.own)]
     return {

@@ -29,8 +29,6 @@ _BYTES = 64 * 2**20  # of scores at a time
 
 
 class ClassRow(BaseModel):
-    """How one photo was classified."""
-
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
     image: str
     label: int
@@ -44,7 +42,6 @@ class ClassRow(BaseModel):
 
 
 def texts_of(data: ClassSet) -> list[list[str]]:
-    """The texts of each class."""
     return [[template.replace("{}", name) for template in data.templates] for name in data.classes]
 
 

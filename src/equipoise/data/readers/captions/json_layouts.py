@@ -148,7 +148,6 @@ _SIDES = ("x", "y", "width", "height")
 
 
 def _regions(where: str, value: dict[str, Any], path: Path) -> Iterator[Raw]:
-    """The regions of one image."""
     image = str(value.get("id", value.get("image_id", "")))
     photo = f"{_folder_of(path.parent).get(image, '')}{image}.jpg"
     for place, region in enumerate(value["regions"], 1):

@@ -80,7 +80,6 @@ def _class_folders(folder: Path) -> list[Path]:
 
 
 def _folder_names(folder: Path, below: Path, folders: Sequence[str]) -> list[str]:
-    """What the classes are called."""
     path = next((place / NAMES for place in (below, folder) if (place / NAMES).is_file()), None)
     if path is None:
         codes = [name for name in folders if _CODE.fullmatch(name)]

@@ -43,7 +43,6 @@ class _Pair(BaseModel):
 
 
 def read_ratings(path: Path, name: str, source: ImageSource) -> RatingSet:
-    """The rated pairs of a table or of JSON."""
     problems = Problems(str(path))
     typed = kind_of(path) in TYPED  # a cell of a table is text, whatever is in it
     found = rows(path) if typed else _table(path)
