@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.core.errors import Problems, UserError, did_you_mean
-from equipoise.data.items import Edit, ImageRef, Item, Text, texts
+from equipoise.data.items import ImageRef, Item, Text, texts
 from equipoise.data.readers.records import EMPTY, explain, kind_of, rows, short
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def choose(benchmark: str, source: Path, files: Mapping[str, str], splits: Seque
     return {split: found[split] for split in splits or found}
 
 
-def hub_files(benchmark: str, source: Path, names: Sequence[str], split: str = "test") -> list[Path]:
+def hub_files(benchmark: str, source: Path, names: Sequence[str]) -> list[Path]:
     """The one file of `names` that is below `source`, or the Parquet files of the hub's dataset, in their order."""
     if not source.exists():
         raise UserError(f"{source}: no such folder. `equipoise bench fetch {benchmark}` gets its files, or says how.")
@@ -73,7 +73,7 @@ def hub_files(benchmark: str, source: Path, names: Sequence[str], split: str = "
     if (found := next((path for name in names if (path := _find(source, name)) is not None), None)) is not None:
         return [found]
     packed = sorted(source.rglob("*.parquet"))
-    packed = [path for path in packed if path.name.startswith(split)] or packed
+    packed = [path for path in packed if path.name.startswith("test")] or packed
     if not packed:
         raise UserError(
             f"{source}: holds none of the files of {benchmark}; expected {_some(names)}, or the Parquet files of the "
@@ -111,19 +111,16 @@ class Case(NamedTuple):
         return Item.model_validate(fields)
 
 
-def two_by_two(
-    key: str, first: tuple[str, str], second: tuple[str, str], tags: Mapping[str, str | None], edit: Edit | None = None
-) -> Case:
-    """Two images and two captions as one case: (image, caption) of the first and of the second; empty tags are left
-    out."""
+def two_by_two(key: str, first: tuple[str, str], second: tuple[str, str], tags: Mapping[str, str]) -> Case:
+    """Two images and two captions as one case: (image, caption) of the first and of the second."""
     return Case(
         key,
         image=ImageRef(path=first[0]),
         caption=first[1],
-        negatives=texts(second[1], edit=edit),
+        negatives=texts(second[1]),
         negative_images=(ImageRef(path=second[0]),),
         paired=True,
-        tags={name: value for name, value in tags.items() if value},
+        tags=tags,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -108,6 +108,12 @@ def renumbered(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[n
     place = np.zeros(int(held[-1]) + 1 if len(held) else 0, np.int64)
     place[held] = np.arange(len(held))
     return held, place[numbers]
+
+
+def numbered(names: Iterable[Hashable]) -> NDArray[np.int64]:
+    """Each name as a number from 0, in the order in which they first appear."""
+    known: dict[Hashable, int] = {}
+    return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
 
 
 def distinct(numbers: NDArray[np.int64]) -> int:

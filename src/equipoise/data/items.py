@@ -22,7 +22,6 @@ from equipoise.core.files import atomic_write, stays_inside
 from equipoise.data.readers import parquet
 from equipoise.data.readers.records import checked, explain, jsonl_lines, kind_of
 
-OPERATIONS = ("swap", "replace", "negate", "add", "shuffle")  # our own; a recipe may name another
 Operation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Target = Literal["object", "attribute", "relation", "action", "order"]
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]

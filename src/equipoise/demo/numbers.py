@@ -15,7 +15,7 @@ from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.record import Change, Interval, Numbers
 from equipoise.evaluation.sets.retrieval import TOPS, RetrievalRow
-from equipoise.evaluation.sets.scoring import clusters, means
+from equipoise.evaluation.sets.scoring import means
 from equipoise.report.tables import signed
 
 
@@ -68,7 +68,7 @@ def _recalls(seeds: Sequence[Measured]) -> tuple[float, stats.Floats]:
         rank = np.array([row.rank for row in one.searches])
         hit = np.mean([rank < top for top in TOPS], axis=0)
         ways = {way: (hit, np.array([row.find == way for row in one.searches])) for way in ("image", "text")}
-        found = means(ways, clusters(row.image for row in one.searches), 0, stats.RESAMPLES).values()
+        found = means(ways, stats.numbered(row.image for row in one.searches), 0, stats.RESAMPLES).values()
         values.append(np.mean([each.value for each in found]))
         spreads.append(np.mean([each.spread for each in found], axis=0))
     return float(np.mean(values)), np.mean(spreads, axis=0)

@@ -111,13 +111,11 @@ def _wordings(scores: Sequence[ItemScores]) -> PaperNumbers:
     right, wrong = (margins > 0).sum(axis=1), (margins < 0).sum(axis=1)
     counts = np.ones((len(asked), 2))
     wins = np.stack([right == 2, (right == 1) & (wrong == 1)], axis=1).astype(np.float64)
-    cluster = _numbered([row[0].image or row[0].id for row in asked])
-    measured, ratios = stats.grouped_ratios(wins, counts, cluster, [np.ones(len(asked), dtype=bool)])
+    cluster = stats.numbered([row[0].image or row[0].id for row in asked])
+    measured = stats.averaged(wins, counts, cluster, [np.ones(len(asked), dtype=bool)])
     found: PaperNumbers = {"rows": len(asked)}
     for column, name in enumerate(("both_wordings", "one_wording")):
-        found[name] = float(measured[0, column])
-        low, high = stats.share_interval(float(measured[0, column]), ratios[:, 0, column], stats.distinct(cluster))
-        found[f"{name}_interval"] = Interval(low, high)
+        found |= {name: float(measured.values[column]), f"{name}_interval": Interval(*measured.interval(column))}
     return found
 
 
@@ -133,12 +131,12 @@ def truth(scores: Sequence[ItemScores]) -> PaperNumbers:
     value = np.array([s.caption if s.tags["label"] == "true" else s.negatives[0] for s in scores])
     true = np.array([s.tags["label"] == "true" for s in scores])
     found: PaperNumbers = {"n": len(scores), "true": int(true.sum())}
-    clusters = _numbered([s.image if s.image is not None else s.id for s in scores])
+    clusters = stats.numbered([s.image if s.image is not None else s.id for s in scores])
     found |= _with_interval("auc", _auc, value, true, clusters)
-    relation = _numbered([s.tags.get("relation", "") for s in scores])
+    relation = stats.numbered([s.tags.get("relation", "") for s in scores])
     within = functools.partial(_auc, within=relation)
     found |= _with_interval("auc_within_relation", within, value, true, clusters, _both_kinds(relation, true))
-    statement = _numbered([s.tags.get("statement", s.id) for s in scores])
+    statement = stats.numbered([s.tags.get("statement", s.id) for s in scores])
     mixed = [(value[at], true[at]) for at in _members(statement) if 0 < true[at].sum() < len(at)]
     shares = [float(np.mean(score[right][:, None] > score[~right][None, :])) for score, right in mixed]
     found |= {"n_same_statement": len(shares), "same_statement": sum(shares) / len(shares) if shares else None}
@@ -192,11 +190,6 @@ def _both_kinds(group: NDArray[np.int64], true: NDArray[np.bool_]) -> NDArray[np
     """The items of groups that hold a true and a false sentence: those of others are in no pair."""
     held, trues = np.bincount(group), np.bincount(group, true)
     return ((trues > 0) & (trues < held))[group]
-
-
-def _numbered(names: Sequence[str]) -> NDArray[np.int64]:
-    number: dict[str, int] = {}
-    return np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
 
 
 def _members(group: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -189,18 +189,15 @@ def _shares(study: Study, points: Mapping[int, Mapping[str, Any]], seed: int) ->
     names = [name for name in names if any(one.get(name) is not None for one in points.values())]
     if not names:
         return {}
-    number: dict[str, int] = {}
-    cluster = np.array([number.setdefault(study.questions[one].cluster, len(number)) for one in points])
+    cluster = stats.numbered(study.questions[one].cluster for one in points)
     there = np.array([[one.get(name) is not None for name in names] for one in points.values()], dtype=float)
     values = np.array([[one.get(name) or 0.0 for name in names] for one in points.values()], dtype=float)
     whole = np.ones(len(points), dtype=bool)
-    measured, spread = stats.grouped_ratios(values, there, cluster, [whole], seed)
+    measured = stats.averaged(values, there, cluster, [whole], seed=seed)
     shares = {}
     for column, name in enumerate(names):
-        images = len(np.unique(cluster[there[:, column] > 0]))
-        value = float(measured[0, column])
-        low, high = stats.share_interval(value, spread[:, 0, column], images)
-        shares[name] = Share(value=value, low=low, high=high, n=int(there[:, column].sum()), images=images)
+        value, (low, high), images = measured.values[column], measured.interval(column), measured.images[0, column]
+        shares[name] = Share(value=float(value), low=low, high=high, n=int(there[:, column].sum()), images=int(images))
     return shares
 
 
@@ -320,22 +317,22 @@ def _alpha(pairs: Floats, level: Level) -> Floats:
 def _resampled(tables: Floats, units: Sequence[Unit], measure: Callable[[Floats], Floats], seed: int) -> Agreement:
     if not units:
         return Agreement(None, None, None, 0)
-    number: dict[Hashable, int] = {}
-    cluster = np.array([number.setdefault(unit.cluster, len(number)) for unit in units])
-    within = np.zeros((len(number), *tables.shape[1:]))
+    cluster = stats.numbered(unit.cluster for unit in units)
+    count = stats.distinct(cluster)
+    within = np.zeros((count, *tables.shape[1:]))
     np.add.at(within, cluster, tables)
     value = float(measure(tables.sum(0)))
     if np.isnan(value):
         return Agreement(None, None, None, len(units))
     spread = [
-        measure((counts @ within.reshape(len(number), -1)).reshape(-1, *tables.shape[1:]))
-        for _, counts in stats.draws(len(number), seed, stats.RESAMPLES)
+        measure((counts @ within.reshape(count, -1)).reshape(-1, *tables.shape[1:]))
+        for _, counts in stats.draws(count, seed, stats.RESAMPLES)
     ]
     low, high = stats.percentile_interval(np.concatenate(spread))
     if high - low < 1e-12:
         # All resamples agree. By Wilson's interval a share of clusters that was never seen may disagree, and each
         # disagreement costs 1 / (expected disagreement) of the coefficient.
         share = tables.sum((0, 2)) / tables.sum()
-        unseen = stats.wilson(0, len(number))[1] / (1 - float((share**2).sum()))
+        unseen = stats.wilson(0, count)[1] / (1 - float((share**2).sum()))
         low, high = max(-1.0, value - unseen), min(1.0, value + unseen)
     return Agreement(value, low, high, len(units))

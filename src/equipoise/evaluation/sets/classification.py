@@ -22,7 +22,7 @@ from equipoise.data.readers.sets.kinds import ClassSet
 from equipoise.evaluation.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets.retrieval import distinct
-from equipoise.evaluation.sets.scoring import Measured, clusters, means, vectors
+from equipoise.evaluation.sets.scoring import Measured, means, vectors
 from equipoise.models.base import kind_of
 
 _BYTES = 64 * 2**20  # of scores at a time
@@ -98,7 +98,7 @@ def measure(
     rows: Sequence[ClassRow], counts: Mapping[str, int], seed: int, resamples: int
 ) -> tuple[dict[str, Measured], NDArray[np.int64], int]:
     """Accuracy@1, accuracy@5 (where there are more than five classes), and the mean of the classes' recalls."""
-    cluster = clusters(row.image for row in rows)
+    cluster = stats.numbered(row.image for row in rows)
     rank, label = np.array([row.rank for row in rows]), np.array([row.label for row in rows])
     everything = np.ones(len(rows), dtype=bool)
     tops = (1, 5) if counts["classes"] > 5 else (1,)

@@ -19,7 +19,7 @@ from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import RatingSet
 from equipoise.evaluation.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring, cosines
-from equipoise.evaluation.sets.scoring import Measured, clusters, pair_scores, vectors
+from equipoise.evaluation.sets.scoring import Measured, pair_scores, vectors
 from equipoise.models.base import kind_of
 
 _TOGETHER = 256  # resamples at a time
@@ -76,7 +76,7 @@ def measure(
     rows: Sequence[RatingRow], counts: Mapping[str, int], seed: int, resamples: int
 ) -> tuple[dict[str, Measured], NDArray[np.int64], int]:
     """Both correlations, and how many pairs share their score with a pair that people rated differently."""
-    cluster = clusters(row.image for row in rows)
+    cluster = stats.numbered(row.image for row in rows)
     scores, ratings = np.array([row.score for row in rows]), np.array([row.rating for row in rows])
     drawn = [part for _, part in stats.draws(int(cluster.max()) + 1, seed, resamples)]
     photos = np.concatenate(drawn) if drawn else np.zeros((0, int(cluster.max()) + 1))

@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import Caption, CaptionSet
 from equipoise.evaluation.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring
-from equipoise.evaluation.sets.scoring import Measured, clusters, means, pair_scores, vectors
+from equipoise.evaluation.sets.scoring import Measured, means, pair_scores, vectors
 from equipoise.models.base import kind_of
 
 _logger = logging.getLogger(__name__)
@@ -170,7 +171,7 @@ def measure(
     rows: Sequence[RetrievalRow], counts: Mapping[str, int], seed: int, resamples: int
 ) -> tuple[dict[str, Measured], NDArray[np.int64], int]:
     """Recall@1, 5 and 10 of text to image and of image to text; a caption is resampled with its photo."""
-    cluster = clusters(row.image for row in rows)
+    cluster = stats.numbered(row.image for row in rows)
     rank = np.array([row.rank for row in rows])
     columns = {
         f"{way}_recall@{top}": ((rank < top).astype(float), np.array([row.find == find for row in rows]))

@@ -7,7 +7,7 @@ resamples, so those of two runs on one set are paired.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,18 +123,11 @@ class Measured:
         return Interval(*stats.percentile_interval(known, level))
 
 
-def clusters(photos: Iterable[str]) -> NDArray[np.int64]:
-    """Each row's photo as a number from 0, in the order in which they first appear."""
-    known: dict[str, int] = {}
-    return np.array([known.setdefault(photo, len(known)) for photo in photos], dtype=np.int64)
-
-
 def means(
     columns: Mapping[str, tuple[stats.Floats, NDArray[np.bool_]]],
     cluster: NDArray[np.int64],
     seed: int,
     resamples: int,
-    shares: bool = True,
 ) -> dict[str, Measured]:
     """The mean of each column over the rows that its mask names."""
     values = np.stack([np.where(mask, column, 0.0) for column, mask in columns.values()], axis=1)
@@ -143,9 +136,7 @@ def means(
     measured, spread = stats.grouped_ratios(values.astype(np.float64), counts, cluster, everything, seed, resamples)
     images = stats.distinct_by(cluster, counts)
     return {
-        name: Measured(
-            float(measured[0, place]), spread[:, 0, place], int(counts[:, place].sum()), images[place], shares
-        )
+        name: Measured(float(measured[0, place]), spread[:, 0, place], int(counts[:, place].sum()), images[place])
         for place, name in enumerate(columns)
     }
 

@@ -22,7 +22,7 @@ MOST_PAIRS = 20_000  # that a fold is taught on, evenly spread over the items: m
 TextScores = list[list[float]]  # of each item: the caption's, the positives', the negatives'
 
 
-def folds(items: Sequence[Item], count: int = FOLDS) -> list[int]:
+def folds(items: Sequence[Item]) -> list[int]:
     """The fold of each item. Items that share a photo, be it one's own and another's negative, share a fold.
 
     An item without an image is its own group (no path begins with a newline). The fold is a hash of the group's
@@ -40,7 +40,7 @@ def folds(items: Sequence[Item], count: int = FOLDS) -> list[int]:
         for name in names[1:]:
             one, other = sorted((root(names[0]), root(name)))
             first[other] = one
-    return [fold_of(root(names[0]), count) for names in groups]
+    return [fold_of(root(names[0]), FOLDS) for names in groups]
 
 
 class Taught:
