@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import UserError, listed
+from equipoise.core.provenance import cores
 from equipoise.data.identity import of_model, photo_digests
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, absent, open_source
 from equipoise.data.items import Item
@@ -162,8 +163,7 @@ def default_batch(model: Any) -> int:
 
 def default_workers() -> int:
     """The processors that we may use, which on a shared machine are not all it has; each of a torchrun its part."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    return max(1, cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 def check_photos(items: Sequence[Item], images: str | Path | ImageSource | None, allow_missing: bool) -> None:

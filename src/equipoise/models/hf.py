@@ -137,7 +137,7 @@ def load_tokenizer(folder: Path) -> Any:
         return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     except Exception as error:  # a damaged tokenizer.json fails in Rust, with errors of its own
         hint = "; pip install sentencepiece protobuf" if "sentencepiece" in str(error).lower() else ""
-        raise UserError(f"{folder}: the tokenizer could not be loaded ({_short(error)}){hint}") from error
+        raise UserError(f"{folder}: the tokenizer could not be loaded ({short(error)}){hint}") from error
 
 
 def load_network(
@@ -179,7 +179,7 @@ def load_network(
         ) from None
     except Exception as error:  # a config may ask for anything: an unknown activation, no heads, a size in words
         raise UserError(
-            f"{folder}: the model could not be loaded: config.json and weights do not make one ({_short(error)})"
+            f"{folder}: the model could not be loaded: config.json and weights do not make one ({short(error)})"
         ) from error
     problems = Problems(f"{folder}: the weights do not match config.json")
     for kind in (
@@ -204,7 +204,7 @@ def _from_hub(name: str, kind: str = "hf") -> Path:
     except LocalEntryNotFoundError:
         pass
     except HFValidationError as error:
-        raise UserError(f"{kind}:{name}: neither a folder nor a name of the hub ({_short(error)})") from None
+        raise UserError(f"{kind}:{name}: neither a folder nor a name of the hub ({short(error)})") from None
     if constants.HF_HUB_OFFLINE:
         raise UserError(
             f"{kind}:{name}: no such folder, not whole in the hub's local cache, and HF_HUB_OFFLINE is set; "
@@ -229,7 +229,7 @@ def _from_hub(name: str, kind: str = "hf") -> Path:
 def _hub_words(error: Exception) -> str:
     if any(words in str(error) for words in ("Name or service not known", "ConnectError", "Temporary failure in name")):
         return "the Hugging Face hub cannot be reached (no network?)"
-    return f"the hub did not give it ({_short(error)})"
+    return f"the hub did not give it ({short(error)})"
 
 
 def _complete(folder: Path) -> bool:
@@ -246,5 +246,5 @@ def _has_tokenizer(folder: Path) -> bool:
     return any((folder / name).is_file() for name in TOKENIZER_FILES)
 
 
-def _short(error: BaseException) -> str:
+def short(error: BaseException) -> str:
     return str(error).strip().split("\n")[0][:300] or type(error).__name__

@@ -17,8 +17,8 @@ from PIL import Image
 
 from equipoise.core.errors import UserError
 from equipoise.models.clip import precision, quiet_transformers
-from equipoise.models.hf import check_folder, load_network, read_config
-from equipoise.models.scorers.shared import LENGTH_STEP, Scorer, short
+from equipoise.models.hf import check_folder, load_network, read_config, short
+from equipoise.models.scorers.shared import LENGTH_STEP, Scorer
 
 DATE = "26 Jul 2024"  # some templates tell the model the day; a score must not depend on it
 

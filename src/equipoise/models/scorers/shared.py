@@ -13,6 +13,7 @@ from PIL import Image
 
 from equipoise.core.errors import UserError
 from equipoise.models.clip import config_sha256, pick_device, pick_dtype, quiet_transformers, refuse_tf32, weight_sha256
+from equipoise.models.hf import short
 from equipoise.models.tokens import tokenizer_sha256
 
 LENGTH_STEP = 8  # texts are padded to a multiple of it, the same for the same length whatever their neighbours
@@ -115,7 +116,3 @@ def padded(ids: Sequence[Sequence[int]], pad: int, highest: int) -> tuple[torch.
         tokens[row, : len(values)] = torch.tensor(values)
         mask[row, : len(values)] = 1
     return tokens, mask
-
-
-def short(error: BaseException) -> str:
-    return str(error).strip().split("\n")[0][:300] or type(error).__name__
