@@ -244,7 +244,7 @@ def test_an_audit_on_a_screen_has_tables_that_fit(run: Run, narrow: None, monkey
     Path("mine.csv").write_text("\n".join(["image,caption,negative", *lines]))
     _, out, _ = run("audit", "mine.csv")
     assert not too_wide(out) and "forced ties" in out and "---" not in out
-    assert "judge" in out and "right, percent" in out
+    assert "shortcut" in out and "right, percent" in out
     monkeypatch.setattr("equipoise.report.room", lambda: None)
     assert "| check | what | count | share |" in run("audit", "mine.csv")[1], "a pipe gets the Markdown"
 

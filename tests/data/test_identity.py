@@ -9,7 +9,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from PIL import Image
 from tests.evaluation.sets.helpers import Eye
@@ -22,20 +21,14 @@ from equipoise.data.identity import (
     PACKAGE,
     _meaning,
     code_files,
-    of_answers,
-    of_call,
-    of_card,
     of_code,
     of_folder,
-    of_items,
     of_model,
-    of_photos,
     photo_digests,
 )
 from equipoise.data.images import open_source
 from equipoise.data.items import Edit, ImageRef, Item, Text
 from equipoise.data.readers.sets.captions import caption_set, from_items
-from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.results import benchmark_id, images_id, model_card, of_run
 from equipoise.evaluation.run import evaluate_set, settings_of
 from equipoise.models import load_model
@@ -47,8 +40,6 @@ from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.svlc import svlc_negative
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
 from equipoise.train.run.check import read_photos, run_identity
-
-# ---------------------------------------------------------------------------- our own code and data
 
 RULES = ("perturb",)
 DATA = [path.relative_to(PACKAGE) for path in code_files(*RULES) if path.suffix != ".py"]
@@ -88,12 +79,8 @@ def test_one_byte_of_any_data_file_is_other_rules(data: Path, tmp_path: Path) ->
     assert of_code(*RULES, package=tmp_path / "changed") != before
 
 
-# ---------------------------------------------------------------------------- each input of each verb in turn
-#
 # One test a verb: its identity with everything as it is, and again with one input changed. A new field of a recipe, a
 # setup or a card is changed too, without a word here: it counts, or the test says so.
-
-
 def other(value: Any) -> Any:
     """Another JSON value of about the same kind."""
     if value is None or isinstance(value, str):
@@ -370,65 +357,3 @@ def test_study_make(photos: Path, tmp_path: Path) -> None:
     for change in [*changes, {"seed": 1}, {"ask": "pairs"}]:
         with pytest.raises(UserError, match="holds another run"):
             run(**change)
-
-
-# ---------------------------------------------------------------------------- the parts
-
-
-class Judge:
-    """Yes where a word is in the text, else no: to the probe's three texts it always says no."""
-
-    def __init__(self, word: str) -> None:
-        self.word = word
-
-    def score_pairs(self, images: Any, strings: Any) -> list[float]:
-        return [float(self.word in string) for string in strings]
-
-
-def test_answers_that_are_all_alike_are_no_digest() -> None:
-    assert of_answers(Judge("giraffe")) is None and of_answers(Judge("")) is None
-    assert of_answers(Judge("dog")) is not None
-
-    class Table(Eye):
-        """Knows its own photos alone."""
-
-        def embed_images(self, images: Any) -> Any:
-            return np.ones((len(images), 3))
-
-    assert of_answers(Table()) is None
-
-
-def test_a_model_without_a_hash_has_no_identity() -> None:
-    assert of_card({"spec": "mine", "dtype": "float32"}) is None
-    assert of_card({"spec": "mine", "file": "x.pt", "digest": "1", "head": 2}) == {"digest": "1", "head": 2}
-
-
-def test_losses_are_known_by_what_they_hold() -> None:
-    def made(margin: float) -> Any:
-        return lambda features: margin
-
-    assert of_call(made(1.0)) != of_call(made(2.0)) and of_call(made(1.0)) == of_call(made(1.0))
-    assert of_call(RankEach(0.1)) == of_call(RankEach(0.1)) != of_call(RankEach(0.2))
-    assert of_call(clip_loss) == "equipoise.train.losses.clip.clip_loss"
-
-
-def test_photos_and_items() -> None:
-    assert of_photos({"a": b"1"})["sha256"] != of_photos({"a": b"2"})["sha256"] != of_photos({"b": b"2"})["sha256"]
-    assert of_items(items_with()) == of_items(items_with())
-
-
-def test_a_changed_vector_is_computed_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    cache = EmbeddingCache(tmp_path)
-    vectors = {bytes([n]) * 32: np.full(4, n, np.float32) for n in range(4)}
-    cache.put(vectors)
-    assert len(cache.get(list(vectors))) == 4
-    first, second, third, _ = vectors
-    damage = {first: vectors[first].tobytes()[:-1] + b"\x01", second: vectors[third].tobytes(), third: b""}
-    for key, raw in damage.items():  # a flipped bit, another's vector, none
-        cache.database.execute("UPDATE vectors SET vector = ? WHERE key = ?", (raw, key))
-    cache.database.commit()
-    assert set(cache.get(list(vectors))) == vectors.keys() - damage.keys()
-    assert "3 vectors are damaged and are computed again" in caplog.text
-    cache.put(vectors)
-    assert len(cache.get(list(vectors))) == 4
-    cache.close()

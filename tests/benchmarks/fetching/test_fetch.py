@@ -2,120 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import re
 import tarfile
-import threading
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
+from tests.benchmarks.fetching.serving import BODY, HASH, Server
 
-from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, Download
 from equipoise.benchmarks.fetching import fetch as module
-from equipoise.benchmarks.fetching.download import Refused, _SafeRedirects, wrong
+from equipoise.benchmarks.fetching.download import Refused, _SafeRedirects
 from equipoise.benchmarks.fetching.fetch import Plan, fetch, plan
 from equipoise.core.errors import UserError
-
-BODY = bytes(range(256)) * 8000  # 2 MB
-HASH = hashlib.sha256(BODY).hexdigest()
-
-
-@dataclass
-class Server:
-    """What it answers is set by the test; what it was asked is kept."""
-
-    body: bytes = BODY
-    etag: str | None = '"one"'
-    ranges: bool = True  # honours Range
-    if_range: bool = True
-    break_after: list[int] = field(default_factory=list)  # bytes sent by the next tries before hanging up
-    statuses: list[int] = field(default_factory=list)  # answered first, one per try
-    say_length: bool = True
-    redirect: str = ""
-    after: Callable[[Server], None] | None = None  # runs after each GET
-    asked: list[tuple[str, str | None, str | None]] = field(default_factory=list)
-    url: str = ""
-
-    def gets(self) -> list[tuple[str | None, str | None]]:
-        return [(wanted, version) for method, wanted, version in self.asked if method == "GET"]
-
-
-def handler(server: Server) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *args: Any) -> None: ...
-
-        def do_HEAD(self) -> None:
-            self.answer(with_body=False)
-
-        def do_GET(self) -> None:
-            self.answer(with_body=True)
-            if server.after:
-                server.after(server)
-
-        def answer(self, with_body: bool) -> None:
-            wanted, version = self.headers.get("Range"), self.headers.get("If-Range")
-            server.asked.append((self.command, wanted, version))
-            if server.redirect:
-                return self.plain(302, {"Location": server.redirect})
-            if with_body and server.statuses and (status := server.statuses.pop(0)) != 200:
-                return self.plain(status, {})
-            body, status, headers = server.body, 200, {}
-            if server.etag:
-                headers["ETag"] = server.etag
-            same = version is None or version == server.etag or not server.if_range
-            if wanted and server.ranges and same:
-                start = int(wanted.removeprefix("bytes=").removesuffix("-"))
-                if start >= len(body):
-                    return self.plain(416, {"Content-Range": f"bytes */{len(body)}"})
-                headers["Content-Range"] = f"bytes {start}-{len(body) - 1}/{len(body)}"
-                body, status = body[start:], 206
-            self.send_response(status)
-            if server.say_length:
-                headers["Content-Length"] = str(len(body))
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            if with_body:
-                self.wfile.write(body[: server.break_after.pop(0)] if server.break_after else body)
-            self.close_connection = True
-
-        def plain(self, status: int, headers: dict[str, str]) -> None:
-            self.send_response(status)
-            for name, value in {**headers, "Content-Length": "0"}.items():
-                self.send_header(name, value)
-            self.end_headers()
-
-    return Handler
-
-
-class Quiet(ThreadingHTTPServer):
-    def handle_error(self, request: Any, client_address: Any) -> None: ...  # a client may hang up on it
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    state = Server()
-    running = Quiet(("127.0.0.1", 0), handler(state))
-    state.url = f"http://127.0.0.1:{running.server_port}/data/file"
-    thread = threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield state
-    running.shutdown()
-    running.server_close()
-    thread.join()
 
 
 def benchmark(*downloads: Download, name: str = "toy", get: str = "Ask its authors.") -> Benchmark:
@@ -410,48 +313,3 @@ def test_disk_space_is_checked_first(server: Server, tmp_path: Path, monkeypatch
 def test_without_address_the_steps_are_printed(server: Server, tmp_path: Path) -> None:
     todo = plan(benchmark(name="nowhere", get="1. Ask its authors.\n2. Wait."), tmp_path)
     assert "  1. Ask its authors.\n  2. Wait." in run(todo) and server.asked == []
-
-
-ADDRESSES = {name: found for name in registry.names() if (found := registry.get(name).downloads)}
-
-
-def test_addresses_are_sound(whole_data: Path | None) -> None:
-    """Hashes are well formed; where the real files are at hand, the table's sizes and hashes are theirs."""
-    folders = {"sugarcrepe": "sugarcrepe", "sugarcrepe-pp": "sugarcrepe_pp", "valse": "valse", "negclip": "negclip"}
-    folders |= {"vl-checklist": "vl_checklist", "replace": "vl_checklist"}
-    pinned = compared = 0
-    for name, downloads in ADDRESSES.items():
-        for download in downloads:
-            assert download.sha256 is None or re.fullmatch("[0-9a-f]{64}", download.sha256), (name, download.to)
-            pinned += name in folders and download.sha256 is not None
-            path = (whole_data or Path("-")) / folders.get(name, "-") / download.to
-            if path.is_file():
-                assert wrong(path, download) == "" and download.sha256, (name, download.to)
-                compared += 1
-    assert pinned >= 6 + 4 + 9 + 1 + 7
-    assert whole_data is None or compared >= 6 + 4 + 9 + 1 + 7
-
-
-FILES = {  # whose files are not named as the splits
-    "negclip": {"valid_neg_clip"},
-    "visla": {"Generic_VISLA", "Spatial_VISLA"},
-    "predicate-noun": {"eval_set"},
-    "predicate-noun-cropped": {"eval_set"},
-    "cola": {"COLA_multiobjects_matching_benchmark"},
-}
-
-
-@pytest.mark.parametrize("name", ADDRESSES)
-def test_addresses_are_what_the_loader_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # asks nobody
-    bench = registry.get(name)
-    todo = plan(bench, tmp_path)
-    assert len({step.path for step in todo.steps}) == len(ADDRESSES[name])
-    assert todo.get == bench.by_hand
-    annotations = {step.download.to.rpartition(".")[0] for step in todo.steps if not step.download.unpack}
-    if name in FILES:
-        assert annotations == FILES[name]
-    elif name.startswith("vsr"):  # where its repository keeps them: every split's file is called test.jsonl
-        assert annotations == {f"splits/{split}/test" for split in bench.splits}
-    elif not name.startswith("replace"):
-        assert annotations == set(bench.splits)

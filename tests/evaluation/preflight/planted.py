@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -122,3 +123,8 @@ class SiglipLoader(Loader):
 
     def read(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         return self.network.get_text_features(input_ids=ids).pooler_output
+
+
+def copied() -> Any:
+    """A network of its own with the weights that ship."""
+    return copy.deepcopy(world().network)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,9 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image, ImageOps
-from tests.evaluation.preflight.planted import Loader, Pairs, Pictures, SiglipLoader, world
+from tests.evaluation.preflight.planted import Loader, Pairs, Pictures, SiglipLoader, copied, world
+from tests.evaluation.preflight.planted_pictures import OF_PICTURES
+from tests.evaluation.preflight.planted_texts import OF_TEXTS
 
 from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.kept import preflight
@@ -22,9 +23,6 @@ def not_fine(model: Any, spec: str = OWN) -> dict[str, str]:
     return {one.name: one.verdict for one in preflight(model, spec) if one.verdict != "fine"}
 
 
-# ---------------------------------------------------------------------------- the twelve of issue 30
-
-
 class SiglipPaddingTrue(SiglipLoader):
     padding = True
 
@@ -32,7 +30,7 @@ class SiglipPaddingTrue(SiglipLoader):
 class GeluSwap(Loader):
     def __init__(self) -> None:
         super().__init__()
-        self.network = _copy()
+        self.network = copied()
         for module in self.network.modules():
             if hasattr(module, "activation_fn"):
                 module.activation_fn = torch.nn.GELU()
@@ -119,292 +117,6 @@ TWELVE = [  # the twelfth, embeddings of other weights, is in test_kept.py: it t
     (AlwaysFirst, "position bias"),
 ]
 
-# ---------------------------------------------------------------------------- further ones: pictures
-
-
-class Range255(Loader):
-    def floats(self, image: Image.Image) -> np.ndarray:
-        return np.asarray(image, np.float32).transpose(2, 0, 1)
-
-
-class DividedTwice(Loader):
-    def floats(self, image: Image.Image) -> np.ndarray:
-        return super().floats(image) / 255
-
-
-class NoMean(Loader):
-    mean, std = 0.0, 1.0
-
-
-class ImageNetMean(Loader):
-    def floats(self, image: Image.Image) -> np.ndarray:
-        pixels = np.asarray(image, np.float32) / 255
-        found = (pixels - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
-        return found.transpose(2, 0, 1).astype(np.float32)
-
-
-class Mirrored(Loader):
-    def opened(self, image: Image.Image) -> Image.Image:
-        return ImageOps.mirror(super().opened(image))
-
-
-class UpsideDown(Loader):
-    def opened(self, image: Image.Image) -> Image.Image:
-        return ImageOps.flip(super().opened(image))
-
-
-class Transposed(Loader):
-    """(3, width, height) in place of (3, height, width)."""
-
-    def floats(self, image: Image.Image) -> np.ndarray:
-        return super().floats(image).transpose(0, 2, 1).copy()
-
-
-class Negative(Loader):
-    def opened(self, image: Image.Image) -> Image.Image:
-        return ImageOps.invert(super().opened(image))
-
-
-class Squeezed(Loader):
-    def cut(self, image: Image.Image) -> Image.Image:
-        return image.resize((48, 48), 3)
-
-
-class NoResize(Loader):
-    """The middle 48 pixels of however large a photo."""
-
-    def cut(self, image: Image.Image) -> Image.Image:
-        left, top = (image.width - 48) // 2, (image.height - 48) // 2
-        return image.crop((left, top, left + 48, top + 48))
-
-
-class TopHalf(Loader):
-    """A picture that was cut off on its way."""
-
-    def opened(self, image: Image.Image) -> Image.Image:
-        image = super().opened(image)
-        image.paste((128, 128, 128), (0, image.height // 2, image.width, image.height))
-        return image
-
-
-class GreyOnly(Loader):
-    def opened(self, image: Image.Image) -> Image.Image:
-        return super().opened(image).convert("L").convert("RGB")
-
-
-class RandomCrop(Loader):
-    def cut(self, image: Image.Image) -> Image.Image:
-        short = min(image.size) * 3 // 4
-        left, top = (int(np.random.default_rng().integers(0, side - short + 1)) for side in image.size)
-        return image.crop((left, top, left + short, top + short)).resize((48, 48), 3)
-
-
-class StaleRemainder(Loader):
-    """A buffer of fixed size whose last rows are the batch before's."""
-
-    def embed_images(self, images: Pictures) -> Any:
-        rows = super().embed_images(images)
-        rest = len(rows) % 16
-        if len(rows) > 16 and rest:
-            rows[-rest:] = rows[:rest]
-        return rows
-
-
-class CacheBySize(Loader):
-    def embed_images(self, images: Pictures) -> Any:
-        kept: dict[Any, Any] = {}
-        return np.stack([kept.setdefault(one.size, Loader.embed_images(self, [one])[0]) for one in images])
-
-
-class CacheById(Loader):
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[int, Any] = {}
-
-    def embed_images(self, images: Pictures) -> Any:
-        for image in images:
-            if id(image) not in self.kept:
-                self.kept[id(image)] = super().embed_images([image])[0]
-        return np.stack([self.kept[id(image)] for image in images])
-
-
-class SortedBySize(Loader):
-    def embed_images(self, images: Pictures) -> Any:
-        return super().embed_images(sorted(images, key=lambda image: image.size))
-
-
-class BatchNormalised(Loader):
-    """A batch norm that was left in training mode."""
-
-    def see(self, pixels: torch.Tensor) -> torch.Tensor:
-        rows = super().see(pixels)
-        return rows - 0.5 * rows.mean(0)
-
-
-class NoProjection(Loader):
-    """The width happens to be the same."""
-
-    def see(self, pixels: torch.Tensor) -> torch.Tensor:
-        return self.network.vision_model(pixel_values=pixels).pooler_output
-
-
-class TextProjectionOfImages(Loader):
-    def see(self, pixels: torch.Tensor) -> torch.Tensor:
-        return self.network.text_projection(self.network.vision_model(pixel_values=pixels).pooler_output)
-
-
-class UnloadedWeights(Loader):
-    def __init__(self) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.network = _copy()
-        self.network.visual_projection.reset_parameters()
-
-
-class NegativeSign(Loader):
-    def see(self, pixels: torch.Tensor) -> torch.Tensor:
-        return -super().see(pixels)
-
-
-class Overflow(Loader):
-    """Features that pass float16's 65,504."""
-
-    def see(self, pixels: torch.Tensor) -> torch.Tensor:
-        return (1e5 * super().see(pixels)).half().float()
-
-
-class ZeroPictures(Loader):
-    def floats(self, image: Image.Image) -> np.ndarray:
-        return np.zeros((3, 48, 48), np.float32)
-
-
-class NearestNeighbour(Loader):
-    def cut(self, image: Image.Image) -> Image.Image:
-        short = min(image.size)
-        left, top = (image.width - short) // 2, (image.height - short) // 2
-        return image.crop((left, top, left + short, top + short)).resize((self.size, self.size), 0)
-
-
-class Gamma(Loader):
-    def opened(self, image: Image.Image) -> Image.Image:
-        return super().opened(image).point(lambda level: int(255 * (level / 255) ** 2.2))
-
-
-class OneChannel(Loader):
-    def floats(self, image: Image.Image) -> np.ndarray:
-        return super().floats(image)[[0, 0, 0]]
-
-
-class StandardisedByItself(Loader):
-    def floats(self, image: Image.Image) -> np.ndarray:
-        pixels = super().floats(image)
-        return (pixels - pixels.mean()) / (pixels.std() + 1e-6)
-
-
-# ---------------------------------------------------------------------------- texts
-
-
-class StartTwice(Loader):
-    def tokens(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        ids, lengths = super().tokens(texts)
-        return torch.cat([ids[:, :1], ids], dim=1)[:, :32], (lengths + 1).clamp(max=32)
-
-
-class NotLowered(Loader):
-    def tokens(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        ids, lengths = super().tokens(texts)
-        capital = torch.tensor([[any(letter.isupper() for letter in text)] for text in texts])
-        middle = (torch.arange(ids.shape[1]) > 0) & (torch.arange(ids.shape[1]) < lengths[:, None] - 1)
-        return torch.where(capital & middle, (ids * 7 + 3) % 1200, ids), lengths
-
-    def cleaned(self, text: str) -> str:
-        return text
-
-
-class NoEnd(Loader):
-    def tokens(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        rows = [ids[1:-1][:32] for ids in self.tokenizer(list(texts))["input_ids"]]
-        width = max(map(len, rows))
-        return torch.tensor([row + [0] * (width - len(row)) for row in rows]), torch.tensor([len(r) for r in rows])
-
-
-class FirstToken(Loader):
-    def read(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        return super().read(ids, torch.ones_like(lengths))
-
-
-class LastPosition(Loader):
-    """Read at the end of the padded row, which is another place in another batch."""
-
-    def tokens(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        ids, lengths = super().tokens(texts)
-        return torch.where(torch.arange(ids.shape[1]) >= lengths[:, None], 0, ids), torch.full_like(
-            lengths, ids.shape[1]
-        )
-
-
-class PaddedLeft(Loader):
-    def tokens(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        ids, lengths = super().tokens(texts)
-        width = ids.shape[1]
-        rows = [[0] * (width - n) + row[:n] for row, n in zip(ids.tolist(), lengths.tolist(), strict=True)]
-        return torch.tensor(rows), torch.full_like(lengths, width)
-
-
-class SortedByLength(Loader):
-    def embed_texts(self, texts: Sequence[str]) -> Any:
-        return super().embed_texts(sorted(texts, key=len))
-
-
-class CacheByLength(Loader):
-    def embed_texts(self, texts: Sequence[str]) -> Any:
-        kept: dict[int, Any] = {}
-        return np.stack([kept.setdefault(len(text), Loader.embed_texts(self, [text])[0]) for text in texts])
-
-
-class OffByOne(Loader):
-    """Each batch begins a row late."""
-
-    def embed_texts(self, texts: Sequence[str]) -> Any:
-        rows = super().embed_texts(texts)
-        return np.concatenate([rows[:32], rows[31:-1]]) if len(rows) > 32 else rows
-
-
-class FewTokens(Loader):
-    def cleaned(self, text: str) -> str:
-        return " ".join(text.lower().split()[:6])
-
-
-class SiglipOneByOne(SiglipLoader):
-    """Never a neighbour, and never padded."""
-
-    padding, chunk = False, 1
-
-
-class Dropout(Loader):
-    def read(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        return torch.nn.functional.dropout(super().read(ids, lengths), 0.1)
-
-
-class HalfPrecision(Loader):
-    def __init__(self) -> None:
-        super().__init__()
-        self.network = _copy().bfloat16()
-
-    def see(self, pixels: torch.Tensor) -> torch.Tensor:
-        return super().see(pixels.bfloat16()).float()
-
-
-class OtherTokenizer(Loader):
-    """A vocabulary in another order."""
-
-    def tokens(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        ids, lengths = super().tokens(texts)
-        return torch.where(ids < 1227, (ids * 13 + 5) % 1227, ids), lengths
-
-
-# ---------------------------------------------------------------------------- pairs
-
 
 class ItmIndexSwapped(Pairs):
     def score_pairs(self, images: Pictures, texts: Sequence[str]) -> Any:
@@ -459,49 +171,7 @@ class ChoosesBlindly(AlwaysFirst):
         return [float(one < other) for one, other in zip(firsts, seconds, strict=True)]
 
 
-FURTHER: list[tuple[type, str | set[str]]] = [
-    (Range255, "pixels"),
-    (DividedTwice, {"collapse", "pixels"}),
-    (NoMean, "pixels"),
-    (ImageNetMean, "pixels"),
-    (Mirrored, "pixels"),
-    (UpsideDown, "pixels"),
-    (Transposed, "pixels"),
-    (Negative, "pixels"),
-    (Squeezed, "crop"),
-    (NoResize, "crop"),
-    (TopHalf, "crop"),
-    (GreyOnly, {"pixels", "channels"}),
-    (RandomCrop, "determinism"),
-    (StaleRemainder, "image batch"),
-    (CacheBySize, "image batch"),
-    (CacheById, "own cache"),
-    (SortedBySize, "image batch"),
-    (BatchNormalised, "image batch"),
-    (NoProjection, "probe set"),
-    (TextProjectionOfImages, "probe set"),
-    (UnloadedWeights, "probe set"),
-    (NegativeSign, "sign"),
-    (Overflow, "finite"),
-    (ZeroPictures, "collapse"),
-    (NearestNeighbour, "pixels"),
-    (Gamma, "pixels"),
-    (OneChannel, "pixels"),
-    (StandardisedByItself, "pixels"),
-    (StartTwice, "special tokens"),
-    (NotLowered, "case"),
-    (NoEnd, "special tokens"),
-    (FirstToken, "collapse"),
-    (LastPosition, "text padding"),
-    (PaddedLeft, "text padding"),
-    (SortedByLength, "text batch"),
-    (CacheByLength, {"text batch", "vocabulary", "collapse"}),
-    (OffByOne, "text batch"),
-    (FewTokens, "text end"),
-    (SiglipOneByOne, "text padding"),
-    (Dropout, "determinism"),
-    (HalfPrecision, "precision"),
-    (OtherTokenizer, "probe set"),
+OF_PAIRS: list[tuple[type, str | set[str]]] = [
     (ItmIndexSwapped, "sign"),
     (SoftmaxOverTheBatch, "text batch"),
     (AlwaysYes, "collapse"),
@@ -514,13 +184,12 @@ FURTHER: list[tuple[type, str | set[str]]] = [
 ]
 
 
-def _copy() -> Any:
-    """A network of its own with the weights that ship."""
-    return copy.deepcopy(world().network)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("planted", "expected"), [*TWELVE, *FURTHER], ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("planted", "expected"),
+    [*TWELVE, *OF_PICTURES, *OF_TEXTS, *OF_PAIRS],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
 def test_the_right_check_names_it(planted: type, expected: str | set[str]) -> None:
     found = not_fine(planted())
     named = {expected} if isinstance(expected, str) else expected
