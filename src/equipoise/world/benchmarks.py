@@ -1,4 +1,4 @@
-"""The world's test sets as benchmarks; `load` draws missing pictures."""
+"""The world's test sets as benchmarks. `load` draws pictures that are missing, so no files are needed."""
 
 from __future__ import annotations
 
