@@ -1,6 +1,5 @@
 """Errors for users. The command line prints a `UserError` without a traceback and exits with 2. A file with several
-problems raises one error that lists them all.
-"""
+problems raises one error that lists them all."""
 
 from __future__ import annotations
 
@@ -82,19 +81,13 @@ def reading(path: object) -> Iterator[None]:
         raise UserError(f"{path}: not enough memory to read it") from None
 
 
-_OTHER_NAMES = {
-    "learning_rate": "lr",
-    "finetune": "train",
-    "evaluate": "eval",
-    "score": "eval",
-    "leaderboard": "report",
-}
+_ALIASES = {"learning_rate": "lr", "finetune": "train", "evaluate": "eval", "score": "eval", "leaderboard": "report"}
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """' Did you mean X?' where a known name, or one that others use, is close to `name`; else an empty string."""
     listed = list(known)
-    meant = _OTHER_NAMES.get(name.lower().replace("-", "_"))
+    meant = _ALIASES.get(name.lower().replace("-", "_"))
     close = [meant] if meant in listed else difflib.get_close_matches(name, listed, n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(close)}?" if close else ""
 

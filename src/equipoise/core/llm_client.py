@@ -207,7 +207,7 @@ class Llm:
             except urllib.error.HTTPError as error:
                 failure = f"{error.code} {error.reason}: {_message(error)}"
                 if place := error.headers.get("Location"):
-                    failure += f"it points to {place}"
+                    failure += f" it points to {place}"
                 failure = self._safe(failure)
                 if error.code not in _PASSING:
                     self._refusal(error.code, failure)

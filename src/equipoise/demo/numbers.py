@@ -39,7 +39,6 @@ Table = Mapping[str, Mapping[str, Change]]  # label -> column's title -> change
 
 
 def runs_of(seeds: Sequence[Measured], test: str, tag: str = "synonym", value: str = "") -> list[Run]:
-    """A test's runs, or those of its items with a tag's value."""
     return [one.part(test, tag, value) if value else one.tests[test] for one in seeds]
 
 

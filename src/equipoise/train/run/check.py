@@ -42,7 +42,8 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list
             said = f"has a {what} this recipe takes ({kinds}); {having} have a {what} at all"
             problems.add(f"{what}s", f"none of {len(items)} items {said}")
     if counts.get("both") == 0 and counts["a positive"] and counts["a negative"]:
-        problems.add("pairs", f"none of {len(items)} items has a positive and a negative; {_PAIRS}")
+        advice = "equipoise perturb CAPTIONS --recipe hard_positives_rules,crepe_ma_2023 writes both"
+        problems.add("pairs", f"none of {len(items)} items has a positive and a negative; {advice}")
     if needs.hard_images and not any("hard_images" in item.tags for item in items):
         advice = "equipoise perturb ITEMS --hard-images MODEL --images DIR --out F.jsonl finds them"
         problems.add("hard images", f'none of {len(items)} items names any in tags["hard_images"]; {advice}')
@@ -60,12 +61,6 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list
         if value is not None and value < 1:
             raise UserError(f"{name.replace('_', ' ')}: expected at least 1, found {value}")
     return _summary(recipe, items, counts)
-
-
-_PAIRS = (
-    "write both with one command, equipoise perturb CAPTIONS --recipe hard_positives_rules,crepe_ma_2023; "
-    "perturbing an items file adds to it"
-)
 
 
 def _counts(recipe: Recipe, items: Sequence[Item]) -> dict[str, int]:
@@ -100,8 +95,7 @@ def _fits(slot: Slot, texts: Sequence[Text]) -> bool:
 
 def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos: Photos) -> dict[str, Any]:
     """Everything that the trained weights depend on, as JSON: the recipe, the items, the bytes of the images, the base
-    model's whole card, and the code. Chunks, workers, device and number of processes change only rounding.
-    """
+    model's whole card, and the code. Chunks, workers, device and number of processes change only rounding."""
     found = data_identity(recipe, parts) | {
         "images": {"count": photos.count, "sha256": photos.sha256},
         "model": of_card(model.card),
