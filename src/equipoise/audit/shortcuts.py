@@ -106,7 +106,10 @@ def _telling(listed: Sequence[_Pair]) -> list[Example]:
         came.subtract(name for name in before if "\t" not in name and name not in after)
     most = sorted((-count, name) for name, count in came.items() if count > 1)[:_SHOWN]
     return [
-        Example(id=first[name].id, said=f"{name!r}: {-less:,} more edits add it than remove it: {first[name].edit!r}")
+        Example(
+            id=first[name].id,
+            said=f"{name!r} is added by {-less:,} more edits than it is removed by: {first[name].edit!r}",
+        )
         for less, name in most
     ]
 
