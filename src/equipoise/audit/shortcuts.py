@@ -105,13 +105,8 @@ def _telling(listed: Sequence[_Pair]) -> list[Example]:
                 first.setdefault(name, pair)
         came.subtract(name for name in before if "\t" not in name and name not in after)
     most = sorted((-count, name) for name, count in came.items() if count > 1)[:_SHOWN]
-    return [
-        Example(
-            id=first[name].id,
-            said=f"{name!r} is added by {-less:,} more edits than it is removed by: {first[name].edit!r}",
-        )
-        for less, name in most
-    ]
+    said = "{!r} is added by {:,} more edits than it is removed by: {!r}"
+    return [Example(id=first[name].id, said=said.format(name, -less, first[name].edit)) for less, name in most]
 
 
 def _by_statistic(name: str, kind: Kind, listed: Sequence[_Pair], seed: int) -> Shortcut:
