@@ -117,6 +117,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="bases at a time")
+    parser.add_argument("--only", nargs="*", help="names of bases; the others are not trained")
     parser.add_argument("--readers", type=int, default=2, help="processes that decode photos")
     options = parser.parse_args()
     began = time.time()
@@ -138,7 +139,8 @@ def main() -> None:
     flickr.texts(where["data"], "train"), flickr.texts(where["data"], "dev")  # once for all processes
     for bases in (PLAIN, STUDENTS, FROM_SCRATCH):
         with fork.Pool(options.jobs) as pool_of:
-            pool_of.map(work, [(base, where) for base in bases], chunksize=1)
+            own = [base for base in bases if options.only is None or base.name in options.only]
+            pool_of.map(work, [(base, where) for base in own], chunksize=1)
         print(f"{bases[0].name} and its seeds after {time.time() - began:.0f} s", flush=True)
 
 

@@ -4,12 +4,12 @@
     python runs/coco/run.py DATA --out OUT --device cuda --jobs 10      resumes: a finished model is not trained again
     python runs/flickr8k/keep.py OUT/m --stages search final --out runs/coco/results/m.jsonl
 
-`search`: every recipe of the contest has the same 16 settings on one plain base: four sets of training texts, two
-rates, with and without averaging with the base. `chosen` has the rule. `final`: everything that is in the tables, on
-three bases of each text tower, each with its own seed. Several of these commands may work on one OUT.
+`search`: every recipe of the contest has the same 20 settings on one base of each text tower: five kinds of training
+(`TRIED`), each averaged with the base in four shares. `chosen` has the rule. `final`: everything that is in the tables,
+on three bases of each text tower, each with its own seed. Several of these commands may work on one OUT.
 
 Training texts: NegCLIP's, which exchange words; `balanced`, which replaces words (1.6 % exchange); `both`, balanced
-with exchanges added; `phrases`, balanced with short phrases added (phrases.py); `order`, both with phrases.
+with exchanges added; `phrases`, balanced with short phrases added (phrases.py).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from equipoise.train.recipes import get_recipe
 from equipoise.train.run.loop import train
 from equipoise.train.run.options import Hardware, Saving
 
-RATE, BATCH, WISE = 5e-5, 256, 0.6
+RATE, BATCH = 5e-5, 256
 PAPER, CE = "hard_positives_kamath_2024", "ce_clip_zhang_2024"
 SEEDS = (0, 1, 2)
 CONTEST = {
@@ -56,7 +56,10 @@ CONTEST = {
     "ce-clip": (CE, {}),
     "ours": (OURS, {}),
 }
-SETS, SPEEDS = ("balanced", "both", "phrases", "order"), (1.0, 3.0)
+TRIED = [  # texts, times the rate, passes over the captions
+    ("balanced", 3.0, 2), ("phrases", 3.0, 2), ("phrases", 3.0, 1), ("balanced", 1.0, 1), ("both", 1.0, 1),
+]  # fmt: skip
+SHARES = (0.4, 0.6, 0.8, 1.0)  # of the finetuned weights; the rest is the base's
 CHOSEN_ON = ("negclip", "vsr_symmetric", "vsr_inverse", "human", "seen", "unseen", "phrases")
 
 
@@ -64,9 +67,9 @@ def job(name: str, recipe: str | None, texts: str = "balanced", speed: float = 1
     return Job(name, recipe, tuple(options.items()), speed=speed, train=texts)
 
 
-SEARCH = [job(f"control.{speed:.0f}", "control", speed=speed) for speed in SPEEDS] + [
-    job(f"{name}.{texts}.{speed:.0f}", recipe, texts, speed, **options)
-    for (name, (recipe, options)), texts, speed in product(CONTEST.items(), SETS, SPEEDS)
+SEARCH = [job("control", "control")] + [
+    job(f"{name}.{texts}.{speed:.0f}.{epochs}", recipe, texts, speed, epochs=epochs, **options)
+    for (texts, speed, epochs), (name, (recipe, options)) in product(TRIED, CONTEST.items())  # the longest first
 ]
 MAIN = [
     job("base", None),
@@ -77,11 +80,23 @@ MAIN = [
     *(job(f"{name}-swaps", recipe, "both", **options) for name, (recipe, options) in CONTEST.items()),
 ]
 BEST = [job(f"{name}-best", recipe, **options) for name, (recipe, options) in CONTEST.items()]  # texts and rate: chosen
-ABLATIONS = [
+PAPERS = [  # Table 3 and the ablations of the hard-positive paper, Table 4 of CE-CLIP, and both with parts of ours
+    *(job(f"hp-hn-{share}", PAPER, "both", hn_weight=float(share)) for share in ("0", "0.25", "0.5", "0.75")),
+    job("hp-hn-replace-only", PAPER, "both", replace_only=True),
+    job("hp-hn-swap-only", PAPER, "both", swap_only=True),
+    job("ce-clip-itc", CE, "both", imc_weight=0.0, cmr_weight=0.0),
+    job("ce-clip-imc", CE, "both", cmr_weight=0.0),
+    job("ce-clip-cmr", CE, "both", imc_weight=0.0),
+    job("ce-clip-fixed", CE, "both", fixed_threshold=0.0),
+    job("hp-hn-keep", "py:recipes:paper_keep"),
+    job("hp-hn-margin", "py:recipes:paper_margin"),
+    job("ce-clip-positives", "py:recipes:ce_clip_positives"),
+]
+OTHERS = [
     job("svlc", "svlc_doveh_2023", lora=0, warmup_steps=50),
     job("dac", "dac_doveh_2023", dense_captions=3, lora=0, warmup_steps=50),
     *(
-        job(f"best-{name}", OURS, **options)
+        job(f"ours-{name}", OURS, **options)
         for name, options in {
             "no-rank": {"rank_weight": 0.0},
             "no-text": {"text_weight": 0.0},
@@ -91,19 +106,8 @@ ABLATIONS = [
             "one-negative": {"by_operation": False},
         }.items()
     ),
-    *(job(f"hp-hn-{share}", PAPER, "both", hn_weight=float(share)) for share in ("0", "0.25", "0.5", "0.75")),
-    job("hp-hn-replace-only", PAPER, "both", replace_only=True),
-    job("hp-hn-swap-only", PAPER, "both", swap_only=True),
-    job("ce-clip-itc", CE, "both", imc_weight=0.0, cmr_weight=0.0),
-    job("ce-clip-imc", CE, "both", cmr_weight=0.0),
-    job("ce-clip-cmr", CE, "both", imc_weight=0.0),
-    job("ce-clip-fixed", CE, "both", fixed_threshold=0.0),
-    job("hp-hn-keep", "py:recipes:paper_keep"),
-    job("hp-hn-margin", "py:recipes:paper_margin", "both"),
-    job("ce-clip-positives", "py:recipes:ce_clip_positives"),
 ]
-SCRATCH = ("base", "control", "hn-negclip", "hn", "hp-hn", "ce-clip", "ours", "hp-hn-swaps", "ours-swaps", "hp-hn-best")
-SCRATCH += ("ours-best",)
+SCRATCH = ("base", "control", "hn-negclip", "hn", "hp-hn", "ce-clip", "ours", "hp-hn-swaps", "ours-swaps")
 
 
 def training_texts(data: Path) -> dict[str, list[Item]]:
@@ -114,9 +118,7 @@ def training_texts(data: Path) -> dict[str, list[Item]]:
         one.model_copy(update={"positives": one.positives + two.positives, "negatives": one.negatives + two.negatives})
         for one, two in zip(balanced, swaps, strict=True)
     ]
-    return {
-        "balanced": balanced, "negclip": negclip, "both": both, "phrases": balanced + phrases, "order": both + phrases,
-    }  # fmt: skip
+    return {"balanced": balanced, "negclip": negclip, "both": both, "phrases": balanced + phrases}
 
 
 def chosen(out: Path, name: str) -> dict[str, Any]:
@@ -124,7 +126,9 @@ def chosen(out: Path, name: str) -> dict[str, Any]:
     dev items more than 2 points below it, the one with the highest mean Augmented accuracy. Where none keeps all of
     that, the one that misses by the fewest points in all."""
     rows = {path.stem: json.loads(path.read_text()) for path in (out / "search").glob("*.json")}
-    control = rows["control.1-0"]["found"]
+    if len(rows) != len(SHARES) * (len(SEARCH) - 1) + 1:
+        raise RuntimeError(f"{name}: the search is not finished")  # the next round tries again
+    control = rows["control-0"]["found"]
 
     def value(row: dict[str, Any]) -> tuple[float, float]:
         found = row["found"]
@@ -133,11 +137,8 @@ def chosen(out: Path, name: str) -> dict[str, Any]:
             missed += max(0.0, control[f"{kind}/augmented"] - 2 - found[f"{kind}/augmented"])
         return -missed, float(np.mean([found[f"{kind}/augmented"] for kind in CHOSEN_ON]))
 
-    own = [row for row in rows.values() if row["name"].startswith(f"{name}.")]
-    if len(own) != 2 * len(SETS) * len(SPEEDS):
-        raise RuntimeError(f"{name}: the search is not finished")  # the next round tries again
-    best = max(own, key=value)
-    return {key: best[key] for key in ("train", "speed", "wise")}
+    best = max((row for row in rows.values() if row["name"].startswith(f"{name}.")), key=value)
+    return {key: best[key] for key in ("train", "speed", "options", "wise")}
 
 
 def base_of(tower: str, stage: str, seed: int) -> str:
@@ -149,7 +150,7 @@ TEXTS: dict[str, list[Item]] = {}
 
 
 def work(task: tuple[str, str, Job, int, dict[str, str]]) -> None:
-    """One model: trained, measured as it is and averaged with its base, its lines written."""
+    """One model: trained, measured as it is or averaged with its base, its lines written."""
     tower, stage, job, seed, where = task
     data, photos, device = where["data"], f"{where['data']}/photos", where["device"]
     base, out = base_of(tower, stage, seed), Path(where["out"])
@@ -163,12 +164,16 @@ def work(task: tuple[str, str, Job, int, dict[str, str]]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     if not claimed(claim):
         return
-    started, wise = time.monotonic(), None
+    started, wise, shares = time.monotonic(), 1.0, [1.0]
     try:
-        if job.name.endswith("-best") or job.name.startswith("best-"):
-            setting = chosen(out / "m", job.name.removesuffix("-best") if job.name.endswith("-best") else "ours")
+        if job.name.endswith("-best"):
+            setting = chosen(own, job.name.removesuffix("-best"))
             wise = setting["wise"]
-            job = replace(job, train=setting["train"], speed=setting["speed"])
+            job = replace(
+                job, train=setting["train"], speed=setting["speed"], options=tuple(setting["options"].items())
+            )
+        if job.name.endswith("-best") or (stage == "search" and job.name != "control"):
+            shares = [*(share for share in SHARES if share != wise), wise]
         rows = flickr.pooled(str(out / f"pooled-{base}.npz"))
         flickr.remember(rows)
         words = flickr.tokens(tower)
@@ -179,11 +184,11 @@ def work(task: tuple[str, str, Job, int, dict[str, str]]) -> None:
         if job.recipe:
             settings: dict[str, Any] = {
                 "batch_size": BATCH, "weight_decay": 0.1, "freeze": "vision_backbone", "distinct_images": True,
-                "epochs": 1, "max_steps": len(TEXTS["balanced"]) // BATCH, "lr": job.speed * RATE, "warmup_steps": 50,
-                "seed": seed,
-            }  # fmt: skip
+                "epochs": 1, "lr": job.speed * RATE, "warmup_steps": 50, "seed": seed,
+            } | dict(job.options)  # fmt: skip
+            settings["max_steps"] = settings["epochs"] * len(TEXTS["balanced"]) // BATCH
             train(
-                get_recipe(job.recipe, **(settings | dict(job.options))),
+                get_recipe(job.recipe, **settings),
                 TEXTS[job.train],
                 model,
                 folder,
@@ -194,16 +199,22 @@ def work(task: tuple[str, str, Job, int, dict[str, str]]) -> None:
             )
             before = model.network.state_dict()
             model = load_model(f"hf:{folder}/model", device=device)  # type: ignore[assignment]
-            if wise is not None and wise < 1:
-                average(model, before, wise)
+            after = {name: value.clone() for name, value in model.network.state_dict().items()}
         shutil.rmtree(folder, ignore_errors=True)
         split = "test" if stage == "final" else "dev"
-        scores = own / "scores" / f"{job.name}-{seed}.npz" if stage == "final" else None
-        found = flickr.judge(model, data, photos, split, rows, words, scores)
-        more = {}
-        if stage == "search" and job.name.count(".") == 2:
-            average(model, before, WISE)
-            more = flickr.judge(model, data, photos, split, rows, words)
+        row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "train": job.train}
+        row |= {"speed": job.speed, "base": base, "seed": seed, "split": split}
+        for share in shares:  # the setting that was chosen comes last: its line says that all are done
+            if len(shares) > 1:
+                average(model, before, after, share)
+            last = share == wise
+            scores = own / "scores" / f"{job.name}-{seed}.npz" if stage == "final" and last else None
+            found = flickr.judge(model, data, photos, split, rows, words, scores)
+            name = job.name if last else f"{job.name}.{share}"
+            seconds = round(time.monotonic() - started, 1)
+            write(
+                folder.with_name(f"{name}-{seed}.json"), row | {"name": name, "wise": share, "seconds": seconds}, found
+            )
     except Exception as error:  # one model that fails must not cost the others; the next round tries again
         print(f"{tower}/{job.name}-{seed}: {type(error).__name__}: {error}", flush=True)
         claim.unlink()
@@ -211,12 +222,6 @@ def work(task: tuple[str, str, Job, int, dict[str, str]]) -> None:
     finally:
         if device == "cuda":
             torch.cuda.empty_cache()
-    seconds = round(time.monotonic() - started, 1)
-    row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "train": job.train}
-    row |= {"speed": job.speed, "wise": wise or 1.0, "base": base, "seed": seed, "split": split, "seconds": seconds}
-    if more:
-        write(folder.with_name(f"{job.name}.wise-{seed}.json"), row | {"name": f"{job.name}.wise", "wise": WISE}, more)
-    write(line, row, found)
     keys = [key for key in found if key.endswith("/augmented") or key in ("t2i@1", "experts")]
     numbers = " ".join(f"{key.removesuffix('/augmented')}={found[key]:.1f}" for key in keys)
     print(f"{tower}/{job.name}-{seed} {time.time() - float(where['began']):.0f} ({seconds:.0f}s) {numbers}", flush=True)
@@ -238,11 +243,11 @@ def claimed(path: Path) -> bool:
 
 
 @torch.no_grad()
-def average(model: ClipModel, before: dict[str, torch.Tensor], share: float) -> None:
+def average(model: ClipModel, before: dict[str, torch.Tensor], after: dict[str, torch.Tensor], share: float) -> None:
     """The weights: `share` of the finetuned, the rest of the base."""
     for name, value in model.network.state_dict().items():
         if value.is_floating_point():
-            value.lerp_(before[name].to(value.device), 1 - share)
+            value.copy_(torch.lerp(before[name].to(value.device), after[name], share))
 
 
 def write(path: Path, row: dict[str, Any], found: dict[str, float]) -> None:
@@ -268,11 +273,12 @@ def main() -> None:
             flickr.items_of(f"{where['data']}/{split}-{kind}.jsonl")
     known(options.out)
     gc.freeze()
-    tasks = [("m", "search", job, 0, where) for job in SEARCH]
-    tasks += [("m", "final", job, seed, where) for seed in SEEDS for job in (*MAIN, *BEST)]
-    tasks += [("m", "final", job, 0, where) for job in ABLATIONS]
-    tasks += [("s", "final", job, seed, where) for seed in SEEDS for job in (*MAIN, *BEST) if job.name in SCRATCH]
-    tasks += [("m", "final", job, seed, where) for seed in SEEDS[1:] for job in ABLATIONS]
+    tasks = [(tower, "search", job, 0, where) for tower in "ms" for job in SEARCH]
+    tasks += [("m", "final", job, seed, where) for seed in SEEDS for job in MAIN]
+    tasks += [(tower, "final", job, seed, where) for tower in "ms" for seed in SEEDS for job in BEST]
+    tasks += [("m", "final", job, 0, where) for job in (*PAPERS, *OTHERS)]
+    tasks += [("s", "final", job, seed, where) for seed in SEEDS for job in MAIN if job.name in SCRATCH]
+    tasks += [("m", "final", job, seed, where) for seed in SEEDS[1:] for job in (*PAPERS, *OTHERS)]
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:  # the texts are loaded once for all
         for _ in range(2):
             for _ in pool.imap_unordered(work, tasks, chunksize=1):

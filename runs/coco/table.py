@@ -33,6 +33,7 @@ from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores
 
 RESULTS = Path(__file__).parent / "results"
+SEEDS = (0, 1, 2)
 TOWERS = {"m": "MiniLM", "s": "text tower from scratch"}
 NAMES = {
     "base": "base",
@@ -53,13 +54,27 @@ NAMES = {
     "ours-best": "chosen on dev: `equipoise_2026`",
 }
 MORE = {
-    "svlc": "`balanced`, SVLC",
-    "dac": "`balanced`, DAC",
-    "best-no-rank": "... without ranking",
-    "best-no-text": "... without the loss between texts",
-    "best-no-agreement": "... without equal scores",
-    "best-no-keep": "... without keeping the base's preferences",
-    "best-no-second-caption": "... without the positive as second caption",
+    "hp-hn-0": "the paper's recipe, weight of negatives 0",
+    "hp-hn-0.25": "... 0.25",
+    "hp-hn-0.5": "... 0.5",
+    "hp-hn-0.75": "... 0.75",
+    "hp-hn-replace-only": "the paper's recipe, replaced words only",
+    "hp-hn-swap-only": "the paper's recipe, exchanged words only",
+    "ce-clip-itc": "CE-CLIP, ITC(hn) alone",
+    "ce-clip-imc": "... and IMC",
+    "ce-clip-cmr": "... and CMR",
+    "ce-clip-fixed": "CE-CLIP with a fixed threshold",
+    "hp-hn-keep": "the paper's recipe, keeping the base's preferences",
+    "hp-hn-margin": "the paper's recipe, two negatives and a margin",
+    "ce-clip-positives": "CE-CLIP with hard positives",
+    "svlc": "SVLC",
+    "dac": "DAC",
+    "ours-no-rank": "`equipoise_2026` without ranking",
+    "ours-no-text": "... without the loss between texts",
+    "ours-no-agreement": "... without equal scores",
+    "ours-no-keep": "... without keeping the base's preferences",
+    "ours-no-second-caption": "... without the positive as second caption",
+    "ours-one-negative": "... with one negative",
 }
 FUSED = {  # of matching.py
     "base": "base, matching head trained on captions",
@@ -79,6 +94,28 @@ FUSED_PAIRS = [
         ("ce-xvlm-hp", f"ce-xvlm{swaps}"),
     )
 ]  # fmt: skip
+ABLATIONS = {  # title: models, all trained on the same texts
+    "hard-positive paper, Tables 3 and 1d (`balanced` and swaps)": [
+        "control", "hp-hn-0", "hp-hn-0.25", "hp-hn-0.5", "hp-hn-0.75", "hp-hn-swaps", "hn-swaps", "hp-hn-replace-only",
+        "hp-hn-swap-only",
+    ],
+    "CE-CLIP, Table 4 (`balanced` and swaps)": [
+        "control", "ce-clip-itc", "ce-clip-imc", "ce-clip-cmr", "ce-clip-swaps", "ce-clip-fixed",
+    ],
+    "rivals, also with parts of ours (`balanced`)": [
+        "hp-hn", "hp-hn-keep", "hp-hn-margin", "ce-clip", "ce-clip-positives", "svlc", "dac", "ours",
+    ],
+    "ours without a part (`balanced`)": ["ours", *(name for name in MORE if name.startswith("ours-"))],
+}  # fmt: skip
+PRINTED = {  # in the papers: REPLACE's Augmented accuracy and Brittleness; CE-CLIP's mean of four benchmarks
+    **{name: ("hp_table_3", row, (1, 6)) for name, row in {
+        "hp-hn-0": "hp", "hp-hn-0.25": "hn-25", "hp-hn-0.5": "hn-50", "hp-hn-0.75": "hn-75", "hp-hn-swaps": "hp-hn",
+        "hn-swaps": "hn",
+    }.items()},
+    **{name: ("ce_table_4", row, (4,)) for name, row in {
+        "ce-clip-itc": "ce-itc", "ce-clip-imc": "ce-imc", "ce-clip-cmr": "ce-itc-cmr", "ce-clip-swaps": "ce-clip",
+    }.items()},
+}  # fmt: skip
 KINDS = {
     "replace": "REPLACE",
     "negclip": "NegCLIP's pairs",
@@ -92,6 +129,7 @@ KINDS = {
     "phrases": "our items, phrases",
 }
 JOINED = {"replace": ("replace_relations", "replace_attributes")}  # one benchmark in two files
+SHARES = (0.0, 0.4, 0.6, 0.8, 1.0)  # of the finetuned weights
 METRICS = ("original", "augmented", "brittleness")
 SHORT = {"original": "Orig.", "augmented": "Aug.", "brittleness": "Brit."}
 SUMMARY = [
@@ -104,13 +142,17 @@ PAIRS = [
     ("hn-swaps", "hn"), ("hp-hn-swaps", "hp-hn"), ("ours-swaps", "ours"),
     ("hn-best", "control"), ("hp-hn-best", "control"), ("ce-clip-best", "control"), ("ours-best", "control"),
     ("hp-hn-best", "base"), ("ours-best", "base"), ("hp-hn-best", "hn-best"), ("ours-best", "hp-hn-best"),
-    ("ours-best", "ce-clip-best"),
+    ("ours-best", "ce-clip-best"), ("hp-hn-0", "control"), ("hp-hn-swaps", "hp-hn-0"),
+    ("hp-hn-replace-only", "hp-hn-swaps"), ("hp-hn-swap-only", "hp-hn-swaps"), ("ce-clip-itc", "control"),
+    ("ce-clip-imc", "ce-clip-itc"), ("ce-clip-cmr", "ce-clip-itc"), ("ce-clip-swaps", "ce-clip-itc"),
+    ("ce-clip-fixed", "ce-clip-swaps"), ("hp-hn-keep", "hp-hn"), ("hp-hn-margin", "hp-hn"), ("ours", "hp-hn-margin"),
+    ("ours", "hp-hn-keep"), ("ce-clip-positives", "ce-clip"),
 ]  # fmt: skip
 RELATIONS = {
     "vsr_symmetric": [("touching",), ("far away from", "far from", "away from", "detached from")],
     "vsr_inverse": [("on top of", "above", "in", "inside", "within"), ("under", "beneath", "below")],
 }
-TAUGHT_ON = {"balanced": "`balanced`", "both": "... and swaps", "phrases": "... and phrases", "order": "... and both"}
+TAUGHT_ON = {"balanced": "`balanced`", "both": "`balanced` and swaps", "phrases": "`balanced` and phrases"}
 
 
 @cache
@@ -145,7 +187,7 @@ def seeds(tower: str, *names: str) -> list[int]:
     return sorted(set.intersection(*({row["seed"] for row in models(tower)[name]} for name in names)))
 
 
-def mean(tower: str, name: str, kind: str, metric: str, only: Sequence[int] = (0, 1, 2)) -> float:
+def mean(tower: str, name: str, kind: str, metric: str, only: Sequence[int] = SEEDS) -> float:
     """In percent, over the items of all bases."""
     held = scores(tower)
     parts = JOINED.get(kind, (kind,))
@@ -192,17 +234,48 @@ def kinds_of(tower: str) -> list[str]:
     return [kind for kind in KINDS if all(f"{part}/photo" in scores(tower) for part in JOINED.get(kind, (kind,)))]
 
 
-def summary(tower: str, names: Iterable[str], only: Sequence[int] = (0, 1, 2)) -> None:
+def summary(tower: str, names: Iterable[str], title: str, only: Sequence[int] = SEEDS) -> None:
     """One number of each kind, recall and the correlation with people's ratings."""
     heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
-    few = tower == "s"  # not all models have all bases
-    print(f"| {TOWERS[tower]}, finetuned with | " + " | ".join(heads) + " | recalls | CxC |" + few * " bases |")
-    print("| --- |" + " ---: |" * (len(SUMMARY) + 2 + few))
+    print(f"| {title} | " + " | ".join(heads) + " | recalls | CxC | bases |")
+    print("| --- |" + " ---: |" * (len(SUMMARY) + 3))
     for name in (name for name in names if name in models(tower)):
         cells = [f"{mean(tower, name, kind, metric, only):.1f}" for kind, metric in SUMMARY]
         rows = [row["found"] for row in models(tower)[name] if row["seed"] in only]
         cells += [f"{np.mean([score(row) for row in rows]):.1f}", f"{np.mean([row['experts'] for row in rows]):.1f}"]
-        print(f"| {(NAMES | MORE)[name]} | " + " | ".join(cells) + " |" + few * f" {len(rows)} |")
+        print(f"| {(NAMES | MORE)[name]} | " + " | ".join(cells) + f" | {len(rows)} |")
+    print()
+
+
+def ablation(title: str, names: Sequence[str]) -> None:
+    """On the bases that all of these models have, and what the papers print."""
+    names = [name for name in names if name in models("m")]
+    summary("m", names, title, seeds("m", *names))
+    published = json.loads((RESULTS.parents[1] / "tables" / "published.json").read_text(encoding="utf-8"))
+    for name in (name for name in names if name in PRINTED):
+        table, row, places = PRINTED[name]
+        values = " / ".join(str(published[table]["rows"][row][place]) for place in places)
+        print(f"{'Published: ' if name == names[1] else ''}{(NAMES | MORE)[name]} {values}", end="; ")
+    print("\n")
+
+
+def shares(tower: str) -> None:
+    """What averaging with the base trades: REPLACE against recall, for the training that was chosen on dev."""
+    print(f"| {TOWERS[tower]}, chosen on dev | " + " | ".join(f"{share:.1f}" for share in SHARES) + " |")
+    print("| --- |" + " ---: |" * len(SHARES))
+    parts = {part: count(tower, part) for part in JOINED["replace"]}
+    for name in (name for name in NAMES if name.endswith("-best") and name in models(tower)):
+        cells = []
+        for share in SHARES:
+            rows = models(tower)["base"] if share == 0 else models(tower).get(f"{name}.{share}", models(tower)[name])
+            found = [
+                [sum(row["found"][f"{part}/{metric}"] * n for part, n in parts.items()) / sum(parts.values())
+                 for metric in ("augmented", "brittleness")] + [score(row["found"])]
+                for row in rows
+            ]  # fmt: skip
+            chosen = f"{name}.{share}" not in models(tower) and share > 0
+            cells.append(" / ".join(f"{value:.1f}" for value in np.mean(found, 0)) + chosen * " (chosen)")
+        print(f"| {NAMES[name].removeprefix('chosen on dev: ')} | " + " | ".join(cells) + " |")
     print()
 
 
@@ -257,27 +330,24 @@ def retrieval(tower: str) -> None:
 def search(tower: str) -> None:
     """What was tried on dev: every recipe with the same settings."""
     rows = {row["name"]: row for own in models(tower, "search").values() for row in own}
-    heads = (
-        "| dev | training texts | rate 5e-5 | ... averaged with the base | rate 1.5e-4 | ... averaged with the base |"
-    )
-    print(heads + "\n| --- | --- | ---: | ---: | ---: | ---: |")
-    shown = {"control": "captions alone", "hn": "negatives alone", "hp-hn": "the paper's recipe", "ce-clip": "CE-CLIP"}
-    for name, title in (shown | {"ours": "`equipoise_2026`"}).items():
-        for texts, said in TAUGHT_ON.items() if name != "control" else [("", "")]:
-            stem = f"{name}.{texts}".rstrip(".")
-            cells = [_on_dev(rows.get(f"{stem}.{end}")) for end in ("1", "1.wise", "3", "3.wise")]
-            print(f"| {title} | {said} | " + " | ".join(cells) + " |")
-    print()
-
-
-def _on_dev(row: dict[str, Any] | None) -> str:
-    """Mean Augmented accuracy / its change on the kind that loses most / recalls."""
-    if row is None:
-        return ""
-    control = models("m", "search")["control.1"][0]["found"]
+    control = rows.pop("control")["found"]
     kinds = [key for key in control if key.endswith("/augmented") and key != "swap/augmented"]  # as in run.chosen
-    least = min(row["found"][kind] - control[kind] for kind in kinds)
-    return f"{np.mean([row['found'][kind] for kind in kinds]):.1f} / {least:+.1f} / {score(row['found']):.1f}"
+    shown = {"hn": "negatives alone", "hp-hn": "the paper's recipe", "ce-clip": "CE-CLIP", "ours": "`equipoise_2026`"}
+    print(f"| {TOWERS[tower]}, dev | training texts | rate | epochs | " + " | ".join(map(str, SHARES[1:])) + " |")
+    print("| --- | --- | ---: | ---: |" + " ---: |" * len(SHARES[1:]))
+
+    def said(found: dict[str, float]) -> str:
+        """Mean Augmented accuracy / its change on the kind that loses most / recalls."""
+        least = min(found[kind] - control[kind] for kind in kinds)
+        return f"{np.mean([found[kind] for kind in kinds]):.1f} / {least:+.1f} / {score(found):.1f}"
+
+    print("| captions alone | | 5e-05 | 1 |" + " |" * (len(SHARES) - 2) + f" {said(control)} |")
+    for name, row in sorted(rows.items(), key=lambda own: list(shown).index(own[0].split(".")[0])):
+        if row["wise"] == 1:
+            cells = [said(rows[name if share == 1 else f"{name}.{share}"]["found"]) for share in SHARES[1:]]
+            about = (shown[name.split(".")[0]], TAUGHT_ON[row["train"]], f"{5e-5 * row['speed']:.2g}")
+            print("| " + " | ".join((*about, str(row["options"]["epochs"]), *cells)) + " |")
+    print()
 
 
 def table(tower: str, title: str) -> None:
@@ -320,30 +390,31 @@ def count(tower: str, kind: str) -> int:
 
 def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
-    for tower in TOWERS:
-        summary(tower, NAMES)
-    summary("m", ["ours-best", *MORE], only=[0])
-    for tower in TOWERS:
-        retrieval(tower)
-    search("m")
+    for tower, title in TOWERS.items():
+        summary(tower, NAMES, f"{title}, finetuned with")
+    for title, own in ABLATIONS.items():
+        ablation(title, own)
+    for show in (shares, retrieval, search):
+        for tower in TOWERS:
+            show(tower)
     relations("m")
     for tower, title in TOWERS.items():
         table(tower, title)
     differences(TOWERS, PAIRS)
-    if (RESULTS / "x.jsonl").exists():
-        fused()
-        differences({"x": "matching"}, FUSED_PAIRS)
+    fused()
+    differences({"x": "matching"}, FUSED_PAIRS)
     print("With one base, intervals and p-values are over photos alone.")
 
 
 def differences(towers: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> None:
     found = compared(towers, pairs)
-    for tower, title in towers.items():
-        print(f"| {title} | items | Original | Augmented | Brittleness |\n| --- | --- | --- | --- | --- |")
-        for (after, before), kind in product(pairs, KINDS):
-            if (tower, (after, before), kind, "original") in found:
-                cells = [cell(found[tower, (after, before), kind, metric]) for metric in METRICS]
-                print(f"| {after} - {before} | {KINDS[kind]} | " + " | ".join(cells) + " |")
+    for metric, (tower, title) in product(METRICS, towers.items()):
+        print(f"| {title}, {metric.capitalize()} | " + " | ".join(KINDS[kind] for kind in kinds_of(tower)) + " |")
+        print("| --- |" + " ---: |" * len(kinds_of(tower)))
+        for pair in pairs:
+            if (tower, pair, "replace", metric) in found:
+                cells = [cell(found[tower, pair, kind, metric]) for kind in kinds_of(tower)]
+                print(f"| {' - '.join(pair)} | " + " | ".join(cells) + " |")
         print()
     print(f"\\*: significant, by interval and by p-value, which is corrected (Holm) for all {len(found)} comparisons.")
 

@@ -108,22 +108,25 @@ def test_a_phrase_is_cut_out_of_its_caption_with_its_edits_and_its_converse() ->
 
 def test_the_setting_that_loses_nothing_is_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = load("run")
-    monkeypatch.setattr(run, "SETS", ("all",))
-    monkeypatch.setattr(run, "SPEEDS", (1.0, 3.0))
+    monkeypatch.setattr(run, "SHARES", (1.0,))
+    monkeypatch.setattr(run, "SEARCH", [None] * 5)
     (tmp_path / "search").mkdir()
     kinds = {f"{kind}/augmented": 50.0 for kind in run.CHOSEN_ON} | {
         f"{way}@{top}": 40.0 for way in ("t2i", "i2t") for top in (1, 5, 10)
     }
     for name, changed in {
-        "control.1": {},
+        "control": {},
         "x.all.1": {"negclip/augmented": 90.0, "vsr_symmetric/augmented": 30.0},  # breaks a kind
         "x.some.1": {"negclip/augmented": 55.0},
         "x.far.1": {"negclip/augmented": 70.0, "t2i@1": 30.0},  # loses recall
         "x.none.1": {},
     }.items():
-        row = {"name": name, "train": name.split(".")[1], "speed": 1.0, "wise": 1.0, "found": kinds | changed}
-        (tmp_path / "search" / f"{name}-0.json").write_text(json.dumps(row))
+        row = {"name": name, "train": name.split(".")[-2:][0], "speed": 1.0, "options": {}, "wise": 1.0}
+        (tmp_path / "search" / f"{name}-0.json").write_text(json.dumps(row | {"found": kinds | changed}))
     assert run.chosen(tmp_path, "x")["train"] == "some"
+    (tmp_path / "search" / "x.none.1-0.json").unlink()
+    with pytest.raises(RuntimeError, match="not finished"):
+        run.chosen(tmp_path, "x")
 
 
 def test_no_photo_of_a_benchmark_is_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
