@@ -141,8 +141,8 @@ def chosen(out: Path, name: str) -> dict[str, Any]:
     return {key: best[key] for key in ("train", "speed", "options", "wise")}
 
 
-def base_of(tower: str, stage: str, seed: int) -> str:
-    letter = "s" if tower == "s" else "m" if stage == "search" else "t"
+def base_of(tower: str, seed: int) -> str:
+    letter = {"m": "t", "s": "s"}[tower]
     return f"{letter}.{seed}" if seed else letter
 
 
@@ -153,7 +153,7 @@ def work(task: tuple[str, str, Job, int, dict[str, str]]) -> None:
     """One model: trained, measured as it is or averaged with its base, its lines written."""
     tower, stage, job, seed, where = task
     data, photos, device = where["data"], f"{where['data']}/photos", where["device"]
-    base, out = base_of(tower, stage, seed), Path(where["out"])
+    base, out = base_of(tower, seed), Path(where["out"])
     own = out / tower
     folder = own / stage / f"{job.name}-{seed}"
     line, claim = folder.with_name(folder.name + ".json"), folder.with_name(folder.name + ".claim")
@@ -287,7 +287,7 @@ def main() -> None:
 
 def known(out: Path) -> None:
     """The tokens of all training texts, once for all models that start from MiniLM."""
-    model = load_model(f"hf:{out}/base/m-0/model", device="cpu")
+    model = load_model(f"hf:{out}/base/t-0/model", device="cpu")
     assert isinstance(model, ClipModel)
     texts = {
         text
