@@ -33,7 +33,6 @@ from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores
 
 RESULTS = Path(__file__).parent / "results"
-SEEDS = (0, 1, 2)
 TOWERS = {"m": "MiniLM", "s": "text tower from scratch"}
 NAMES = {
     "base": "base",
@@ -187,8 +186,13 @@ def seeds(tower: str, *names: str) -> list[int]:
     return sorted(set.intersection(*({row["seed"] for row in models(tower)[name]} for name in names)))
 
 
-def mean(tower: str, name: str, kind: str, metric: str, only: Sequence[int] = SEEDS) -> float:
-    """In percent, over the items of all bases."""
+def common(tower: str) -> list[int]:
+    """The bases of all models in the main tables."""
+    return seeds(tower, *(name for name in NAMES if name in models(tower)))
+
+
+def mean(tower: str, name: str, kind: str, metric: str, only: Sequence[int]) -> float:
+    """In percent, over the items of these bases."""
     held = scores(tower)
     parts = JOINED.get(kind, (kind,))
     found = []
@@ -234,7 +238,7 @@ def kinds_of(tower: str) -> list[str]:
     return [kind for kind in KINDS if all(f"{part}/photo" in scores(tower) for part in JOINED.get(kind, (kind,)))]
 
 
-def summary(tower: str, names: Iterable[str], title: str, only: Sequence[int] = SEEDS) -> None:
+def summary(tower: str, names: Iterable[str], title: str, only: Sequence[int]) -> None:
     """One number of each kind, recall and the correlation with people's ratings."""
     heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
     print(f"| {title} | " + " | ".join(heads) + " | recalls | CxC | bases |")
@@ -271,7 +275,7 @@ def shares(tower: str) -> None:
             found = [
                 [sum(row["found"][f"{part}/{metric}"] * n for part, n in parts.items()) / sum(parts.values())
                  for metric in ("augmented", "brittleness")] + [score(row["found"])]
-                for row in rows
+                for row in rows if row["seed"] in common(tower)
             ]  # fmt: skip
             chosen = f"{name}.{share}" not in models(tower) and share > 0
             cells.append(" / ".join(f"{value:.1f}" for value in np.mean(found, 0)) + chosen * " (chosen)")
@@ -286,7 +290,7 @@ def fused() -> None:
     print("| --- | --- |" + " ---: |" * (len(SUMMARY) + 2))
     for (name, said), (part, judge) in product(FUSED.items(), (("", "cosine"), ("-itm", "matching head"))):
         if rows := [row["found"] for row in models("x").get(f"{name}{part}", ())]:
-            cells = [f"{mean('x', f'{name}{part}', kind, metric):.1f}" for kind, metric in SUMMARY]
+            cells = [f"{mean('x', f'{name}{part}', kind, metric, seeds('x', name)):.1f}" for kind, metric in SUMMARY]
             cells += [f"{np.mean([score(row) for row in rows]):.1f}", str(len(rows))]
             print(f"| {said} | {judge} | " + " | ".join(cells) + " |")
     print()
@@ -310,7 +314,7 @@ def retrieval(tower: str) -> None:
         return found
 
     for name in (name for name in NAMES if name in models(tower)):
-        rows = [row["found"] for row in models(tower)[name]]
+        rows = [row["found"] for row in models(tower)[name] if row["seed"] in common(tower)]
         ways = (
             f"{np.mean([[row[f'{way}@{top}'] for top in (1, 5, 10)] for row in rows]):.1f}" for way in ("t2i", "i2t")
         )
@@ -357,8 +361,9 @@ def table(tower: str, title: str) -> None:
     print(f"| {title} | " + " | ".join(heads) + " | text-to-image R@1 |")
     print("| --- " * (len(kinds) + 2) + "|")
     for name in (name for name in NAMES if name in models(tower)):
-        cells = [" / ".join(f"{mean(tower, name, kind, metric):.1f}" for metric in METRICS) for kind in kinds]
-        first = np.mean([row["found"]["t2i@1"] for row in models(tower)[name]])
+        only = common(tower)
+        cells = [" / ".join(f"{mean(tower, name, kind, metric, only):.1f}" for metric in METRICS) for kind in kinds]
+        first = np.mean([row["found"]["t2i@1"] for row in models(tower)[name] if row["seed"] in only])
         print(f"| {NAMES[name]} | " + " | ".join(cells) + f" | {first:.1f} |")
     print()
 
@@ -391,7 +396,7 @@ def count(tower: str, kind: str) -> int:
 def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     for tower, title in TOWERS.items():
-        summary(tower, NAMES, f"{title}, finetuned with")
+        summary(tower, NAMES, f"{title}, finetuned with", common(tower))
     for title, own in ABLATIONS.items():
         ablation(title, own)
     for show in (shares, retrieval, search):
@@ -409,6 +414,8 @@ def main() -> None:
 def differences(towers: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> None:
     found = compared(towers, pairs)
     for metric, (tower, title) in product(METRICS, towers.items()):
+        if tower == "s" and metric != "augmented":  # one base: the direction is enough
+            continue
         print(f"| {title}, {metric.capitalize()} | " + " | ".join(KINDS[kind] for kind in kinds_of(tower)) + " |")
         print("| --- |" + " ---: |" * len(kinds_of(tower)))
         for pair in pairs:

@@ -49,7 +49,7 @@ def test_the_means_on_the_page_are_those_of_the_scores() -> None:
                     np.mean([own[k].mean() for own in judged])
                     for judged in [
                         [above(*np.concatenate([table.scores(tower)[f"{name}-{row['seed']}/{p}"] for p in parts], 1))
-                         for row in table.models(tower)[name]]
+                         for row in table.models(tower)[name] if row["seed"] in table.common(tower)]
                     ]
                     for k in range(3)
                 ]  # fmt: skip
@@ -63,8 +63,8 @@ def above(c: Any, p: Any) -> tuple[Any, Any, Any]:
 def test_the_differences_of_the_first_finding_are_those_that_compare_gives() -> None:
     table = load("table")
     for kind, metric, words in (
-        ("negclip", "original", "28.3 points [26.3, 30.4]"),
-        ("vsr_symmetric", "brittleness", "33.9 [26.8, 40.9]"),
+        ("negclip", "original", "28.3 points [26.3, 30.3]"),
+        ("vsr_symmetric", "brittleness", "34.0 [26.6, 41.3]"),
     ):
         bases = table.seeds("m", "control", "hn-negclip")
         runs = ([table.run("m", f"{name}-{base}", kind) for base in bases] for name in ("control", "hn-negclip"))
