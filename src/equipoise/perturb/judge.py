@@ -5,10 +5,9 @@ make of the words that stand there. A new word is judged by its place and by wha
 pass, may be true, implausible or no good English; a swap by what is made of both its halves and of the words between. A
 second, cheaper head ranks all nouns or verbs for a place. runs/judge/learn.py has the same arithmetic in torch.
 
-Many captions are read and judged together: the products are large then, and a caption gets the same numbers in any
-company, because a row of a product does not depend on the other rows (except for a single one, see `product`). The
-word table is int8, the rest float16, the arithmetic float32: on one machine the same bytes every time, on another a
-chance may differ in its sixth digit.
+Many captions are judged together, in large products; a row of a product does not depend on the other rows (except for a
+single one, see `product`), so a caption gets the same numbers in any company. The word table is int8, the rest float16,
+the arithmetic float32: on another machine a chance may differ in its sixth digit.
 """
 
 from __future__ import annotations

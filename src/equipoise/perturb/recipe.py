@@ -99,7 +99,9 @@ def replaced(text: str, kind: Kind, proposal: Proposal) -> Candidate:
     return made._replace(mark=proposal.mark)
 
 
-Op = Callable[[Caption, Sequence[Source], random.Random], Iterator[Candidate | Refused]]
+Sources = Sequence[Source]
+Made = Iterator[Candidate | Refused]
+Op = Callable[[Caption, Sources, random.Random], Made]
 Check = Callable[[Caption, Candidate], str | None]
 Prepare = Callable[[Sequence[Caption], Sequence[Source]], None]
 

@@ -60,10 +60,7 @@ def _negative(target: Section) -> Slot:
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
 _LEXICON, _WORDNET = Lexicon(), WordNetSource()
 _WORDS = Both(_LEXICON, Alternations())
-_NO_GUESSES = (
-    "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "
-    "WordNet"
-)
+_NO_GUESSES = "no masked language model was used (--masked-lm FOLDER): words come from our lists and WordNet"
 
 
 def _prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
@@ -78,7 +75,9 @@ def balanced(precision: float = PRECISION, writer: Source | None = None) -> Reci
     """Negatives that readers accept as often as the dial asks. A `writer` proposes more words (--llm)."""
     words: Source = Both(_WORDS, Fillers())
     dial, surer = Dial(precision), Dial(precision).refusing(replacing.SURER)
-    best = functools.partial(replacing.replace_best, dial=dial)
+
+    def best(people: bool) -> Op:
+        return functools.partial(replacing.replace_best, dial=dial, people=people)
 
     def positive(targets: Sequence[Section], strict: bool = False, trivial: bool = False) -> Op:
         return functools.partial(replacing.replace_positive, targets=targets, dial=dial, strict=strict, trivial=trivial)
@@ -106,11 +105,7 @@ def balanced(precision: float = PRECISION, writer: Source | None = None) -> Reci
             Slot("positive replace", others, unless="positive"),
             Slot("negative converse", (converse_negative,)),
             Slot("negative swap", (functools.partial(swap_judged, dial=dial),)),
-            Slot(
-                "negative alone",
-                (functools.partial(best, people=False), people, functools.partial(best, people=True)),
-                unless="negative",
-            ),
+            Slot("negative alone", (best(people=False), people, best(people=True)), unless="negative"),
         ),
         (OtherCaptions(), words if writer is None else Both(words, writer)),
         _BALANCED_CHECKS,
@@ -120,16 +115,8 @@ def balanced(precision: float = PRECISION, writer: Source | None = None) -> Reci
 
 # The judge has asked before what goes with a new word's neighbours, and what may be in the photo as well. Of the edits
 # that it keeps, readers pass what `plausible` and `not_there_too` would drop as often as the rest.
-_BALANCED_CHECKS: tuple[Check, ...] = (
-    form.changed,
-    meaning.can_be_told,
-    form.small_edit,
-    form.grammar,
-    meaning.not_true_already,
-    meaning.not_true_elsewhere,
-    meaning.really_swapped,
-    meaning.confirmed,
-)
+_ASKED_BEFORE = (meaning.plausible, meaning.not_there_too, meaning.shares_sense)
+_BALANCED_CHECKS = (*(check for check in CHECKS if check not in _ASKED_BEFORE), meaning.confirmed)
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
@@ -182,9 +169,7 @@ RECIPES: dict[str, Recipe] = {
             "CE-CLIP's four types by the paper's rule: any two nouns, any adjective, verb, noun; unchecked.",
             (
                 Slot("relation", (papers.swap_any_nouns,)),
-                Slot("attribute", (functools.partial(papers.fill_any, target="attribute"),)),
-                Slot("action", (functools.partial(papers.fill_any, target="action"),)),
-                Slot("object", (functools.partial(papers.fill_any, target="object"),)),
+                *(Slot(kind, (functools.partial(papers.fill_any, target=kind),)) for kind in papers.FILLED),
             ),
             (_LEXICON, _WORDNET),
             (form.changed,),
@@ -253,10 +238,9 @@ def get_recipe(name: str, folder: str | None = None) -> Recipe:
         return cast(Recipe, load_named(name, what, lambda value: isinstance(value, Recipe), folder))
     if name in LLM_RECIPES:
         raise UserError(
-            f"recipe {name} asks a language model, so a name is not enough: Setup({name!r}, llm="
-            f"LlmSettings(url, model)).recipe() makes it (equipoise.perturb.Setup, "
-            "equipoise.core.llm_client.LlmSettings); on the command "
-            f"line: equipoise perturb CAPTIONS --recipe {name} --llm URL --llm-model NAME --out F.jsonl"
+            f"recipe {name} asks a language model: take equipoise.perturb.Setup({name!r}, llm=equipoise.core."
+            "llm_client.LlmSettings(url, model)).recipe(); on the command line: equipoise perturb CAPTIONS --recipe "
+            f"{name} --llm URL --llm-model NAME --out F.jsonl"
         )
     if name not in RECIPES:
         known = recipe_names()

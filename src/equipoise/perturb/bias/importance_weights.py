@@ -1,13 +1,10 @@
 """How much a replacement gives itself away by its words alone, learned offline and looked up here.
 
-The standard term is importance weights: edits are drawn so that their words are as frequent as those of originals.
-
 `data/giveaway.json.gz` holds a weight for words and for pairs of neighbouring words, one table for positives, one for
 negatives of the papers' recipes and one for those that `balanced` judges: above zero for what edits would bring in more
 often than they take it out ("canine", "on grass"), below zero for the opposite. A replacement drawn in proportion to
 exp(-gap), where the gap is what its new words weigh more than the old ones, leaves the frequencies of words and pairs
-as they were, as far as the candidates allow. These are the weights of the distribution nearest to a plain draw that
-does so; runs/make_giveaway.py finds them.
+as they were, as far as the candidates allow (importance weights); runs/make_giveaway.py finds them.
 """
 
 from __future__ import annotations
@@ -37,10 +34,7 @@ def _weights() -> dict[str, dict[str, float]]:
 
 
 def gaps(text: str, kind: Kind, proposals: Sequence[Proposal]) -> list[float]:
-    """For each proposal, how much more its words give away than what stands there.
-
-    The same as the sums over both windows, with what depends on the new words alone kept from caption to caption.
-    """
+    """For each proposal, how much more its words give away than what stands there: the difference of both windows."""
     table = _weights()[kind]
     places: dict[tuple[int, int], tuple[list[str], str, float]] = {}
     found = []

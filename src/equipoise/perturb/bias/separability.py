@@ -1,12 +1,9 @@
 """Can edits be told from originals by their words alone? (A text-only baseline, which finds annotation artefacts.)
 
-A model that sees no image must not be able to solve what perturbation makes; a benchmark or training set that fails
-here teaches which words and word orders are suspicious. The judge is logistic regression on words and pairs of
-neighbouring words, cross-validated with a caption and its edits (and all captions of an image) in the same fold.
-
-Two questions: *unpaired*, is this text an original or an edit; and *paired*, which of these two is the original. The
-paired one is the more sensitive, because what both texts say cancels out. Chance is 50 %. A value
-whose interval lies below 50 is no noise either: what was learned points the wrong way on other images.
+The judge is logistic regression on words and pairs of neighbouring words, cross-validated with an image's captions and
+edits in one fold. Two questions: *unpaired*, is this text an original or an edit; and *paired*, which of these two is
+the original. The paired one is more sensitive, because what both texts say cancels out. Chance is 50 %. A value whose
+interval lies below 50 is no noise either: what was learned points the wrong way on other images.
 """
 
 from __future__ import annotations
@@ -151,13 +148,11 @@ class Rows:
     @classmethod
     def of(cls, bags: Sequence[Bag]) -> Rows:
         index = cls.names(bags)
-        kept = [
-            (index[name], value, row) for row, bag in enumerate(bags) for name, value in bag.items() if name in index
-        ]
+        cells = ((index.get(name), value, row) for row, bag in enumerate(bags) for name, value in bag.items())
+        kept = [cell for cell in cells if cell[0] is not None]
         columns, values, rows = zip(*kept, strict=True) if kept else ((), (), ())
-        return cls(
-            np.array(columns, np.int64), np.array(values, float), np.array(rows, np.int64), len(bags), len(index)
-        )
+        places = np.array(columns, np.int64), np.array(values, float), np.array(rows, np.int64)
+        return cls(*places, len(bags), len(index))
 
     def pick(self, mask: NDArray[np.bool_]) -> Rows:
         kept = mask[self.rows]

@@ -72,11 +72,9 @@ def _frequency(text: str) -> float:
 
 
 def word_judge(sample: Sequence[Item], kind: Kind) -> Judge:
-    """Logistic regression on words and pairs of words, taught which of a caption and its edit is the caption.
-
-    Two of them, each taught on one half of the images and judging the other. A judge that knew its texts by heart
-    would win where nobody else could, and refinement would throw away edits that give nothing away.
-    """
+    """Logistic regression on words and pairs of words, taught which of a caption and its edit is the caption. Two of
+    them, each taught on one half of the images and judging the other: a judge that knew its texts by heart would win
+    where nobody else could, and refinement would throw away edits that give nothing away."""
     halves = [
         _taught([item for item in sample if fold_of(group_of(item), _HALVES) != half], kind) for half in range(_HALVES)
     ]

@@ -82,10 +82,8 @@ Judges = dict[Kind, tuple[Judge, Judge]]
 def refine_items(
     read: Callable[[], Iterable[Item]], judges: Judges, seed: int = 0, keep_all: bool = False
 ) -> Iterator[Item]:
-    """Items with the positives and negatives that survive; an item that keeps none of them goes too, if not keep_all.
-
-    Each edit makes a pair with its caption. `read` is called several times, so that a file need not fit into memory.
-    """
+    """Items with the positives and negatives that survive, each edit in a pair with its caption; an item that keeps
+    none goes too, if not keep_all. `read` is called several times, so that a file need not fit into memory."""
     kept = {kind: set(refine(*_gaps(read(), kind, two), seed)) for kind, two in judges.items()}
     place = {kind: itertools.count() for kind in kept}
     return keep_texts(read, lambda kind, _: kind not in kept or next(place[kind]) in kept[kind], keep_all)
@@ -126,9 +124,7 @@ def rewrite_file(
     path: Path, change: Callable[[Callable[[], Iterator[Item]]], Iterator[Item]], nothing: str
 ) -> tuple[dict[str, int], dict[str, int]]:
     """An items file, changed in place, atomically, without being held in memory; `nothing` is said if no item is left.
-
-    Returns how many items and texts there were and are, and the edits that are.
-    """
+    Returns how many items and texts there were and are, and the edits that are."""
 
     def read() -> Iterator[Item]:
         with path.open("rb") as handle:
@@ -192,17 +188,6 @@ def side(text: Text) -> Side | None:
     return _SIDES.get(text.edit.target) if text.edit is not None and text.edit.op == "replace" else None
 
 
-def even_items(read: Callable[[], Iterable[Item]], kept: dict[Side, set[int]], keep_all: bool) -> Iterator[Item]:
-    """Items with the positives of those numbers, counted for each side from 0; one left without any text goes too."""
-    place = {which: itertools.count() for which in kept}
-
-    def keep(kind: Kind, text: Text) -> bool:
-        which = side(text) if kind == "positives" else None
-        return which is None or next(place[which]) in kept[which]
-
-    return keep_texts(read, keep, keep_all)
-
-
 def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], dict[str, int]]:
     """Draw positives from an items file, in place; returns how many there were and are, and the edits that are."""
     found: dict[Side, int] = {"relations": 0, "attributes": 0}
@@ -220,7 +205,13 @@ def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], di
             )
         rng = random.Random(f"even {seed}")
         kept = {which: set(rng.sample(range(count), least)) for which, count in found.items()}
-        return even_items(read, kept, keep_all)
+        place = {which: itertools.count() for which in kept}
+
+        def keep(kind: Kind, text: Text) -> bool:
+            which = side(text) if kind == "positives" else None
+            return which is None or next(place[which]) in kept[which]
+
+        return keep_texts(read, keep, keep_all)
 
     counts, edits = rewrite_file(path, change, "--even-positives left nothing; take more captions")
     told = {"relations": found["relations"], "attributes": found["attributes"], "kept of each": min(found.values())}

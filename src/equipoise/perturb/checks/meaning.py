@@ -10,12 +10,11 @@ from equipoise.perturb.english.caption import Caption, NounPhrase
 from equipoise.perturb.english.collocations import governor_of, is_seen_with
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.plausibility import IMPOSSIBLE, doubts
-from equipoise.perturb.english.vocabulary import exclusive, synonyms, word_list, word_set
-from equipoise.perturb.english.wordnet import WORDNET, Letter, is_animate, is_garment, sets_of
+from equipoise.perturb.english.vocabulary import are_exclusive, exclusive, synonyms, word_list, word_set
+from equipoise.perturb.english.wordnet import LETTERS, WORDNET, is_animate, is_garment, sets_of
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Candidate
 
-_LETTERS: dict[str, Letter] = {"object": "n", "attribute": "a", "action": "v"}
 _COMMON = word_set("little words of an edit")
 
 
@@ -24,7 +23,7 @@ def shares_sense(caption: Caption, candidate: Candidate) -> str | None:
     edit = candidate.edit
     if candidate.kind != "positive" or edit.op != "replace" or edit.by in {"lexicon", "captions", "rules"}:
         return None
-    letter = _LETTERS.get(edit.target or "")
+    letter = LETTERS.get(edit.target or "")
     first, second = lemma_of(edit.source or "", edit.target), lemma_of(edit.to or "", edit.target)
     if letter is None or second in _synonyms(first):
         return None
@@ -39,8 +38,8 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
     first, second = lemma_of(edit.source, edit.target), lemma_of(edit.to, edit.target)
     if second in _synonyms(first):
         return f"the negative would stay true, as the words are synonyms: {edit.to!r} for {edit.source!r}"
-    letter = _LETTERS.get(edit.target or "")
-    if letter == "n" and WORDNET.related(first, second, letter) and not _are_exclusive(first, second):
+    letter = LETTERS.get(edit.target or "")
+    if letter == "n" and WORDNET.related(first, second, letter) and not are_exclusive(first, second):
         return f"the negative may stay true, as one word is a kind of the other: {edit.to!r} for {edit.source!r}"
     return None
 
@@ -106,11 +105,8 @@ _BETWEEN = word_set("half-grown words")
 
 
 def confirmed(caption: Caption, candidate: Candidate) -> str | None:
-    """A negative may deny a number, or that somebody is a man, a woman or a child, where another caption says so too.
-
-    People miscount, and guess who somebody is whom others call a person: readers find such negatives true ten times as
-    often as others (docs/tasks/captions.md).
-    """
+    """A negative may deny a number, or that somebody is a man, a woman or a child, where another caption says so too:
+    people miscount and guess, and readers find such negatives true ten times as often as others."""
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or not edit.source or edit.by == "captions":
         return None
@@ -158,9 +154,8 @@ def really_swapped(caption: Caption, candidate: Candidate) -> str | None:
     if candidate.kind != "negative" or candidate.edit.op != "swap":
         return None
     new = _words(candidate.text)
-    if any(new == _words(text) for text in caption.others):
-        return "another caption of the image says what the swap would say"
-    return None
+    same = any(new == _words(text) for text in caption.others)
+    return "another caption of the image says what the swap would say" if same else None
 
 
 def not_a_positive(caption: Caption, candidate: Candidate) -> str | None:
@@ -194,17 +189,6 @@ def _synonym_index() -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in found.items()}
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _are_exclusive(first: str, second: str) -> bool:
-    """Our own lists say so, which goes before WordNet (where a lady is a woman)."""
-    for line in exclusive():
-        groups = [{member.entry.text for member in group} for group in line.groups]
-        mine = [group for group in groups if first in group]
-        if mine and any(second in group for group in groups) and not any(second in group for group in mine):
-            return True
-    return False
-
-
 def plausible(caption: Caption, candidate: Candidate) -> str | None:
     """A negative's new word must have been seen in its place: with its verb, its colour, its noun, where it is, and
     beside the other things of the caption. What was never counted is not known to be possible."""
@@ -220,12 +204,9 @@ def plausible(caption: Caption, candidate: Candidate) -> str | None:
 
 
 def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
-    """What a photo has "with" or "near" something else may well be there beside the old thing.
-
-    So it may not be what captions of such photos often name: a street with cars has bikes too. The same for one of a
-    list. What a person or an animal has with it is held or worn, and a pizza is the meal: there the new thing replaces
-    the old.
-    """
+    """What a photo has "with" or "near" something else, or in a list, may well be there beside the old thing, if
+    captions of such photos often name it: a street with cars has bikes too. What a person or an animal has with it is
+    held or worn, and a pizza is the meal: there the new thing replaces the old."""
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or edit.target != "object" or not edit.span or not edit.to:
         return None

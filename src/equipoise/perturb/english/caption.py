@@ -74,27 +74,17 @@ def _kind(token: Token, word: str) -> Kind:
         return "number"
     if word in _VERBS_ALSO:
         return "verb" if pos != "JJ" else "adjective"
-    if pos.startswith("NN"):
-        return "noun"
-    if pos.startswith("JJ"):
-        return "adjective"
-    if pos.startswith("VB"):
-        return "verb"
-    if pos in {"DT", "PRP$", "WP$", "PDT"}:
-        return "determiner"
-    if pos in {"PRP", "EX", "WP"}:
-        return "pronoun"
-    if pos == "CD":
-        return "number"
-    if pos in {"IN", "RP"}:
-        return "preposition"
-    if pos == "TO":
-        return "to"
-    if pos.startswith(("RB", "WRB")):
-        return "adverb"
-    if pos in {".", ",", ":", "(", ")", '"', "``", "''", "SYM", "#", "$"} or not word[:1].isalnum():
-        return "mark"
-    return "other"
+    if found := _OF_POS.get(pos) or _OF_POS.get(pos[:2]):
+        return found
+    return "mark" if pos in _MARKS or not word[:1].isalnum() else "other"
+
+
+_OF_POS: dict[str, Kind] = {
+    "NN": "noun", "JJ": "adjective", "VB": "verb", "DT": "determiner", "PRP$": "determiner", "WP$": "determiner",
+    "PDT": "determiner", "PRP": "pronoun", "EX": "pronoun", "WP": "pronoun", "CD": "number", "IN": "preposition",
+    "RP": "preposition", "TO": "to", "RB": "adverb", "WRB": "adverb",
+}  # fmt: skip
+_MARKS = frozenset((".", ",", ":", "(", ")", '"', "``", "''", "SYM", "#", "$"))
 
 
 _LETTER = re.compile("[a-zA-Z]")
@@ -160,11 +150,8 @@ class Caption:
                 place += length
                 continue
             kind = _kind(token, word)
-            if (
-                word == "orange"
-                and words[place + 1 : place + 2] == ["and"]
-                and words[place + 2 : place + 3] in _ARTICLES
-            ):
+            after = words[place + 1 : place + 3]
+            if word == "orange" and after[:1] == ["and"] and after[1:] in _ARTICLES:
                 kind = "noun"  # an orange and a banana
             lemma = noun_lemma(word) if kind == "noun" else verb_lemma(word) if kind == "verb" else word
             text = self.text[token.start : token.end]
@@ -333,21 +320,16 @@ def _noun_phrases(units: tuple[Unit, ...]) -> Iterator[NounPhrase]:
                 head = place
             place += 1
         if head >= 0:
-            if head + 2 < len(units) and units[head + 1].pos == "POS":  # a man's hand: one phrase with two heads
-                yield NounPhrase(start, core, head)
-                place = head + 2
-                continue
             yield NounPhrase(start, core, head)
-            place = head + 1
+            owner = head + 2 < len(units) and units[head + 1].pos == "POS"  # a man's hand: one phrase with two heads
+            place = head + 2 if owner else head + 1
         else:
             place = start + 1
 
 
 def _in_phrase(units: tuple[Unit, ...], place: int, core: int, start: int) -> bool:
     unit = units[place]
-    if unit.kind in {"noun", "adjective"}:
-        return True
-    if unit.kind == "number":
+    if unit.kind in {"noun", "adjective", "number"}:
         return True
     following = units[place + 1].kind if place + 1 < len(units) else "mark"
     if unit.kind == "adverb":

@@ -102,11 +102,8 @@ _NOUN_LEMMAS = word_map("lemmas of nouns")
 def noun_lemma(word: str) -> str:
     if word in _NOUN_LEMMAS:
         return _NOUN_LEMMAS[word]
-    if (
-        not word.endswith(("s", "en", "i", "ae", "a", "eet", "ice"))
-        or len(word) < 4
-        or word.endswith(("ss", "us", "is"))
-    ):
+    plain = not word.endswith(("s", "en", "i", "ae", "a", "eet", "ice")) or word.endswith(("ss", "us", "is"))
+    if plain or len(word) < 4:
         return word
     return lemma(word, "NOUN") or word
 
@@ -176,6 +173,15 @@ def like(original: str, new: str) -> str:
     if original[:1].isupper():
         return new[:1].upper() + new[1:]
     return new
+
+
+def article_before(before: str, word: str) -> str:
+    """`before` with a last "a" or "an" as the word that now follows it wants."""
+    stripped = before.rstrip()
+    last = stripped.split()[-1] if stripped else ""
+    if last.lower() not in {"a", "an"}:
+        return before
+    return stripped[: -len(last)] + like(last, article_for(word.split()[0])) + before[len(stripped) :]
 
 
 _ARTICLE_BEFORE = re.compile(r"(?:^|(?<=[\s(\"'“]))([Aa][Nn]?)(\s+)$")

@@ -75,9 +75,8 @@ class CausalLM:
 
     def _tokens(self, text: str) -> list[int]:
         tokenizer = self._tokenizer
-        ids: list[int] = tokenizer(text, add_special_tokens=False, truncation=True, max_length=longest(self.model))[
-            "input_ids"
-        ]
+        most = longest(self.model)
+        ids: list[int] = tokenizer(text, add_special_tokens=False, truncation=True, max_length=most)["input_ids"]
         # The first token is judged too, after whatever the model knows as the beginning of a text.
         begin = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         return ids if begin is None else [begin, *ids]
@@ -88,11 +87,8 @@ class CausalLM:
         tokens = torch.tensor(read, device=self.device)
         with torch.inference_mode():
             logits = self.model(input_ids=tokens).logits[:, :-1]
-            values = [self._likelihood(one, own[1:]) for one, own in zip(logits, tokens, strict=True)]
-        return values
-
-    def _likelihood(self, logits: Any, tokens: Any) -> float:
-        import torch
-
-        found = torch.log_softmax(logits.double(), dim=-1).gather(1, tokens[:, None])
-        return float(found.sum() if self.total else found.mean())
+            found = (
+                torch.log_softmax(one.double(), dim=-1).gather(1, own[1:, None])
+                for one, own in zip(logits, tokens, strict=True)
+            )
+            return [float(each.sum() if self.total else each.mean()) for each in found]

@@ -147,11 +147,9 @@ def _pairs(caption: Caption, start: int, end: int) -> tuple[Pair, ...]:
 
 
 def doubts(caption: Caption, start: int, end: int, word: str, target: str, mark: str = "") -> Iterator[Doubt]:
-    """What of the pairs that `word` would form at units `start:end` was never seen in captions.
-
-    Of lines marked `sure` only the nearest neighbours are asked; of lines marked `kin` it is enough that captions have
-    the old word there, where they say nothing of the new.
-    """
+    """What of the pairs that `word` would form at units `start:end` was never seen in captions. Of lines marked `sure`
+    only the nearest neighbours are asked; of lines marked `kin` it is enough that captions have the old word there,
+    where they say nothing of the new."""
     for doubt in _all_doubts(caption, start, end, word, target, mark == "sure"):
         if not (mark == "kin" and doubt.of in _KIN_SHARE and doubt.weight == NOT_KNOWN):
             yield doubt
@@ -186,19 +184,14 @@ def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, 
             elif not found.seen and not (target == "object" and _says_little(pair)):
                 known = found.first if pair.second is None else second_of(relation, second)
                 if known < _ENOUGH:
-                    yield Doubt(
-                        f"too few captions have these words to judge them together: {first!r} with {second!r}",
-                        NOT_KNOWN,
-                        relation,
-                    )
+                    few = f"too few captions have these words to judge them together: {first!r} with {second!r}"
+                    yield Doubt(few, NOT_KNOWN, relation)
                 elif not _seen_by_kin(pair, word, target):
                     sure = found.expected > _EXPECTED[relation]
                     if relation in {"object", "via"}:  # a rare verb says nothing for itself
                         sure |= found.first < _ENOUGH if target == "action" else found.first >= _TELLING
-                    weight = UNLIKELY if sure else NOT_KNOWN
-                    yield Doubt(
-                        f"captions never use these two words together: {first!r} with {second!r}", weight, relation
-                    )
+                    never = f"captions never use these two words together: {first!r} with {second!r}"
+                    yield Doubt(never, UNLIKELY if sure else NOT_KNOWN, relation)
     if target in {"object", "action"} and (sport := _other_sport(caption, start, end, word)):
         yield Doubt(f"the new word is of another sport: {word!r} beside {sport!r}", IMPOSSIBLE)
     if is_sure:
@@ -294,9 +287,8 @@ def _doubts_of_image(caption: Caption, start: int, end: int, new: str) -> Iterat
             seen, expected = in_images(new, unit.lemma)
             if expected >= 1 and seen < share * expected:
                 weight = UNLIKELY if expected >= 2 and seen < _HARDLY * expected else NOT_KNOWN
-                yield Doubt(
-                    f"the new thing is seldom in photos of this kind: {new!r} beside {unit.lemma!r}", weight, "image"
-                )
+                why = f"the new thing is seldom in photos of this kind: {new!r} beside {unit.lemma!r}"
+                yield Doubt(why, weight, "image")
 
 
 def _doubts_of_place(caption: Caption, old: str, new: str) -> Iterator[Doubt]:

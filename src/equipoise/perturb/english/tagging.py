@@ -30,12 +30,8 @@ def _caption_words() -> dict[str, list[str]]:
     return {name: words.split() for name, words in pairs}
 
 
-_FIXED = {
-    mark: name.removeprefix("tag ")
-    for name, listed in _caption_words().items()
-    if name.startswith("tag ")
-    for mark in listed
-}
+_TAGGED = {name[4:]: listed for name, listed in _caption_words().items() if name.startswith("tag ")}
+_FIXED = {mark: pos for pos, listed in _TAGGED.items() for mark in listed}
 
 
 @functools.cache
@@ -278,12 +274,7 @@ def _fix_tags(words: list[str], tags: list[str], places: range) -> None:
             tags[i] = "NN"  # in a watering can
         elif pos == "VBD" and before in _NOUNS and after in _NOUNS and word.endswith("ed"):
             tags[i] = "VBN"  # a snow covered slope
-        elif (
-            pos in {"VBD", "VBN"}
-            and before in _NOUNS | {"RB"}
-            and words[i + 1] in _PARTICIPLE_NEXT
-            and word.endswith("ed")
-        ):
+        elif pos in {"VBD", "VBN"} and _is_participle(words, tags, i):
             tags[i] = "VBN"  # a bus parked on the street: captions rarely tell the past
         elif pos == "VBN" and before in _BEFORE_NOUN and after in _NOUNS | {"JJ"}:
             tags[i] = "JJ"  # a parked car
@@ -306,6 +297,10 @@ def _fix_tags(words: list[str], tags: list[str], places: range) -> None:
             tags[i] = "JJ" if after in _NOUNS and before != "IN" else "NN"  # on the back of; in front of; a back yard
         elif word == "her" and after not in _NOUNS | {"JJ", "VBG", "CD", "VBN"}:
             tags[i] = "PRP"  # next to her
+
+
+def _is_participle(words: list[str], tags: list[str], i: int) -> bool:
+    return words[i].endswith("ed") and tags[i - 1] in _NOUNS | {"RB"} and words[i + 1] in _PARTICIPLE_NEXT
 
 
 def _is_verb_here(words: list[str], tags: list[str], i: int) -> bool:

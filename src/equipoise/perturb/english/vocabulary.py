@@ -139,6 +139,23 @@ def exclusive() -> tuple[ExclusiveSet, ...]:
     return tuple(found)
 
 
+@functools.cache
+def exclusive_groups() -> dict[str, dict[int, set[int]]]:
+    """Word -> line of exclusive groups -> the groups of the line that hold the word."""
+    found: dict[str, dict[int, set[int]]] = {}
+    for line, listed in enumerate(exclusive()):
+        for number, group in enumerate(listed.groups):
+            for member in group:
+                found.setdefault(member.entry.text, {}).setdefault(line, set()).add(number)
+    return found
+
+
+def are_exclusive(first: str, second: str) -> bool:
+    """Whether some line has both words, and never in one group."""
+    one, other = (exclusive_groups().get(word, {}) for word in (first, second))
+    return any(one[line].isdisjoint(other[line]) for line in one.keys() & other.keys())
+
+
 def _group(text: str) -> tuple[Member, ...]:
     text = text.strip()
     exact = text.startswith('"')

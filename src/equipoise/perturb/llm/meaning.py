@@ -8,7 +8,6 @@ black shirt and white pants". An edit that the learned judge of `balanced` would
 from __future__ import annotations
 
 import difflib
-import functools
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from equipoise.data.items import Edit
 from equipoise.perturb.checks.meaning import not_true_already
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.vocabulary import SECTIONS, Section, exclusive, word_set
+from equipoise.perturb.english.vocabulary import SECTIONS, Section, are_exclusive, word_set
 from equipoise.perturb.english.wordnet import is_animate
 from equipoise.perturb.judge import Pair, reading_of, words_of
 from equipoise.perturb.operations.swap_candidates import exchanges
@@ -174,16 +173,4 @@ def _is_synonym(caption: Caption, each: Proposal, old: str) -> bool:
 
 def _excludes(old: str, new: str, target: Section) -> bool:
     lemma = verb_lemma if target == "action" else noun_lemma
-    first, second = (_groups().get(lemma(text.lower()), {}) for text in (old, new))
-    return any(first[line].isdisjoint(second[line]) for line in first.keys() & second.keys())
-
-
-@functools.cache
-def _groups() -> dict[str, dict[int, set[int]]]:
-    """Word -> line of exclusive groups -> the groups of the line that hold the word."""
-    found: dict[str, dict[int, set[int]]] = {}
-    for line, listed in enumerate(exclusive()):
-        for number, group in enumerate(listed.groups):
-            for member in group:
-                found.setdefault(member.entry.text, {}).setdefault(line, set()).add(number)
-    return found
+    return are_exclusive(lemma(old.lower()), lemma(new.lower()))

@@ -1,18 +1,16 @@
 """Recipes that ask a language model: each slot is a prompt of Kamath et al. 2024 (Appendix C.1).
 
-Answers are checked, but in the faithful recipe.
-
 REPLACE and SWAP are the published texts, since they are the method. The two prompts for relations are only described
 there; ours follow the description, with one example each. The paper sampled without a seed and checked nothing; we
-decode deterministically and check every answer (`answers.py`). The tokens an answer may have are the paper's (C.2): 20
-for SWAP, whose captions are short, and 30 for REPLACE; the public code has 20 for both.
+decode deterministically and check every answer, except in the faithful recipe (`answers.py`). An answer may have the
+paper's number of tokens (C.2): 20 for SWAP, whose captions are short, 30 for REPLACE; the public code has 20 for both.
 """
 
 from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from equipoise.core.llm_client import Answer, Llm
@@ -22,7 +20,7 @@ from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.vocabulary import read_text
 from equipoise.perturb.llm.answers import CUT, any_text, edit_between, spoiled, tidy, valid
 from equipoise.perturb.llm.meaning import keeps_meaning
-from equipoise.perturb.recipe import Candidate, Check, Op, Recipe, Slot, Source
+from equipoise.perturb.recipe import Candidate, Check, Op, Recipe, Slot, Sources
 
 
 class Prompt(NamedTuple):
@@ -53,10 +51,6 @@ def _swappable(caption: Caption) -> bool:
     return "and" in words and len(words) < SWAP_BELOW
 
 
-def _any(_: Caption) -> bool:
-    return True
-
-
 class _Asked(NamedTuple):
     about: str
     prompts: tuple[str, ...]
@@ -77,7 +71,6 @@ _RECIPES = {
     ),
 }
 LLM_RECIPES: dict[str, str] = {name: asked.about for name, asked in _RECIPES.items()}
-_APPLIES: dict[str, Callable[[Caption], bool]] = {"SWAP": _swappable}
 
 
 def llm_recipe(name: str, llm: Llm) -> Recipe:
@@ -89,21 +82,16 @@ def llm_recipe(name: str, llm: Llm) -> Recipe:
 
 
 def _asking(llm: Llm, name: str, keep_cut: bool) -> Op:
-    prompt, applies = PROMPTS[name], _APPLIES.get(name, _any)
-    by = f"llm:{llm.settings.model}"
+    prompt, by = PROMPTS[name], f"llm:{llm.settings.model}"
 
     def candidate(caption: Caption, answer: Answer) -> Candidate:
         text = tidy(answer, caption.text)
         text = text.removesuffix(CUT) if keep_cut else text
         return Candidate(text, "positive", edit_between(caption, text, prompt.op, by))
 
-    def ask(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-        if applies(caption):
-            answer = llm.ask(
-                prompt.about(caption.text),
-                prompt.max_tokens,
-                keep=lambda answer: not spoiled(caption, candidate(caption, answer)),
-            )
-            yield candidate(caption, answer)
+    def ask(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
+        if name != "SWAP" or _swappable(caption):
+            keep = lambda answer: not spoiled(caption, candidate(caption, answer))  # noqa: E731
+            yield candidate(caption, llm.ask(prompt.about(caption.text), prompt.max_tokens, keep))
 
     return ask

@@ -129,12 +129,8 @@ def _noun_part(caption: Caption, start: int) -> Part:
     units = caption.units
     phrase = caption.phrase_at[start]
     head, end, plural = caption.head_lemma(phrase), phrase.end, caption.is_plural(phrase)
-    if (
-        units[phrase.head].word in {"couple", "pair", "lot", "number"}
-        and units[end : end + 1]
-        and units[end].word == "of"
-    ):
-        plural = True
+    of = end < len(units) and units[end].word == "of"
+    plural |= of and units[phrase.head].word in {"couple", "pair", "lot", "number"}
     while end + 1 < len(units) and units[end].word == "of" and (inner := caption.phrase_at.get(end + 1)):
         if inner.start != end + 1:
             break
@@ -163,16 +159,9 @@ def _joined(caption: Caption, parts: list[Part]) -> list[Part]:
         links = [caption.units[part.start].word for part in parts[place:end] if part.letter == ","]
         if len(members) > 1 and "and" in links[-2:]:
             alike = all(same_sort(members[0].head, member.head) for member in members)
-            found.append(
-                Part(
-                    "m" if alike else "k",
-                    parts[place].start,
-                    parts[end - 1].end,
-                    members[0].head,
-                    True,
-                    tuple((each.start, each.end) for each in members),
-                )
-            )
+            spans = tuple((each.start, each.end) for each in members)
+            first, last = parts[place].start, parts[end - 1].end
+            found.append(Part("m" if alike else "k", first, last, members[0].head, True, spans))
         else:
             found += [part._replace(letter=_lone(caption, part)) for part in parts[place:end]]
         place = end

@@ -9,7 +9,7 @@ Each rule asks for a whole caption of one shape and refuses all others.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from equipoise.perturb.english.caption import Caption
@@ -18,7 +18,7 @@ from equipoise.perturb.english.plausibility import COLOURS
 from equipoise.perturb.english.vocabulary import members, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person, is_thing, same_sort
 from equipoise.perturb.operations.clause import Clause, Part, clause_of
-from equipoise.perturb.recipe import Candidate, Kind, Refused, Source, edited
+from equipoise.perturb.recipe import Candidate, Kind, Made, Refused, Sources, edited
 
 _PASSIVE = word_set("passive verbs")
 _FILLERS = frozenset("fill cover surround line crowd".split())  # a street filled with cars: they fill it
@@ -57,7 +57,7 @@ class Said(NamedTuple):
 Rule = Callable[[Clause], Iterator[Said]]
 
 
-def converse_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+def converse_positive(caption: Caption, sources: Sources, rng: random.Random) -> Made:
     clause = clause_of(caption)
     if clause is None:
         yield Refused("the caption is no single plain clause")
@@ -214,12 +214,9 @@ def passive(clause: Clause) -> Iterator[Said]:
     can &= verb.head != "ride" or is_animate(thing.head)  # no "surfboard being ridden", say readers
     if not can or (be and verb.letter == "z") or not is_animate(doer.head) or not _is_dressed(clause, dress):
         return
-    if (
-        not _has_article(clause, doer)
-        or not _is_named(clause, thing)
-        or clause.units(thing)[0].word == "the"
-        or is_garment(thing.head)
-    ):
+    if not _has_article(clause, doer) or not _is_named(clause, thing):
+        return
+    if clause.units(thing)[0].word == "the" or is_garment(thing.head):
         return
     where = _after_passive(clause, verb, _says(clause, doer, *dress), rest)
     if where is None or ((be or verb.letter == "z") and clause.opening not in {"", "there"}):

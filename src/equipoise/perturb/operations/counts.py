@@ -20,7 +20,7 @@ from equipoise.perturb.recipe import Candidate, edited
 
 Sort = Literal["quality", "number", "noun"]
 Span = tuple[int, int]  # characters
-_ONE = frozenset(("a", "an", "one"))
+ONE = frozenset(("a", "an", "one"))
 _EXACT = word_set("counted numbers") - {"several"}
 _SEVERAL = _EXACT | {"several", "some", "many", ""}
 _GROUPS = frozenset("couple group pair bunch".split())
@@ -87,7 +87,7 @@ def _counted(caption: Caption, phrase: NounPhrase) -> Count | None:
     inside = units[phrase.core : phrase.head]
     if any(unit.kind not in {"adjective", "noun"} or unit.word in _OF_SEVERAL for unit in inside):
         return None
-    if start == phrase.start and words not in (_SEVERAL if several else _ONE):
+    if start == phrase.start and words not in (_SEVERAL if several else ONE):
         return None
     return Count(start, phrase.core, phrase.head, words, several, noun)
 

@@ -8,7 +8,7 @@ import functools
 import itertools
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from equipoise.data.items import Target
 from equipoise.perturb.english.articles import article_for
@@ -20,7 +20,7 @@ from equipoise.perturb.english.vocabulary import Section, count, exclusive, word
 from equipoise.perturb.english.wordnet import WORDNET, is_animate
 from equipoise.perturb.operations.replace import weighted_order
 from equipoise.perturb.operations.swap_negative import swapped
-from equipoise.perturb.recipe import Candidate, Kind, Proposal, Source, edited, replaced
+from equipoise.perturb.recipe import Candidate, Kind, Proposal, Sources, edited, replaced
 
 # Things that a photo rarely holds unless somebody mentions them, so that adding them is false.
 _GUESTS = word_list("guests")
@@ -29,7 +29,7 @@ _OF_ANIMATE = "blindfolded wounded costumed".split()
 _OF_THING = "broken burning transparent upside-down".split()
 
 
-def add_object(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def add_object(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     phrases = [p for p in caption.phrases if caption.units[p.start].word in {"a", "an"} and p.start + 1 <= p.head]
     rng.shuffle(phrases)
     phrases.sort(key=lambda phrase: all(unit.kind != "mark" for unit in caption.units[phrase.end : phrase.end + 1]))
@@ -50,7 +50,7 @@ def add_object(caption: Caption, sources: Sequence[Source], rng: random.Random) 
             yield edited(caption.text, "negative", "add", "object", (at, at), added.strip(), "rules", new)
 
 
-def add_attribute(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def add_attribute(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     units = caption.units
     phrases = [p for p in caption.phrases if p.head == p.core == p.start + 1 and units[p.start].word in {"a", "an"}]
     rng.shuffle(phrases)
@@ -66,7 +66,7 @@ def add_attribute(caption: Caption, sources: Sequence[Source], rng: random.Rando
             yield edited(caption.text, "negative", "add", "attribute", (article.start, article.end), to, "rules", new)
 
 
-def negate(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def negate(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     """ "is riding" -> "is not riding", "with a dog" -> "without a dog", "a man riding" -> "a man not riding"."""
     found = []
     units, text = caption.units, caption.text
@@ -95,9 +95,7 @@ _NEGATED = frozenset(("verb", "adjective", "preposition", "determiner"))
 _TRIES = 10
 
 
-def shuffle_trigrams(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, within: bool
-) -> Iterator[Candidate]:
+def shuffle_trigrams(caption: Caption, sources: Sources, rng: random.Random, within: bool) -> Iterator[Candidate]:
     """The words within each three, or the threes themselves."""
     words = caption.text.split()
     for _ in range(_TRIES):
@@ -107,7 +105,7 @@ def shuffle_trigrams(
         yield from _if_changed(caption, " ".join(word for group in groups for word in group))
 
 
-def shuffle_words(caption: Caption, sources: Sequence[Source], rng: random.Random, nouns: bool) -> Iterator[Candidate]:
+def shuffle_words(caption: Caption, sources: Sources, rng: random.Random, nouns: bool) -> Iterator[Candidate]:
     """Nouns among themselves and adjectives too, or all other words; marks and spaces stay where they are."""
     tokens = [token for token in caption.tokens if token.text[0].isalnum()]
     classes: dict[str, list[Token]] = {}
@@ -138,7 +136,7 @@ _DETAILS = word_list("details")
 _END = re.compile(r"[\s.!]*\Z")
 
 
-def add_false_detail(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def add_false_detail(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     """A detail that no caption of the photo names; those that go with what the caption names come first."""
     nouns = {caption.units[phrase.head].lemma for phrase in caption.phrases}
     things = rng.sample(_DETAILS, len(_DETAILS))
@@ -148,7 +146,7 @@ def add_false_detail(caption: Caption, sources: Sequence[Source], rng: random.Ra
             yield _with_detail(caption, thing, "negative")
 
 
-def add_true_detail(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def add_true_detail(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     """A detail that another caption of the photo names and this one does not."""
     for thing in rng.sample(_DETAILS, len(_DETAILS)):
         if thing in caption.other_words and not _is_named(thing, caption.words):
@@ -172,12 +170,13 @@ def _may_be(word: str, thing: str) -> bool:
     return word == thing or (word.isalpha() and WORDNET.related(word, thing, "n"))
 
 
+FILLED: tuple[Section, ...] = ("attribute", "action", "object")
 _KINDS: dict[Section, str] = {"object": "noun", "attribute": "adjective", "action": "verb"}
 _TAGS: dict[Section, str] = {"object": "NN", "attribute": "JJ", "action": ""}  # a lone verb may be tagged as anything
 _ANY = 5  # words of the type that are tried where no source knows one
 
 
-def swap_any_nouns(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def swap_any_nouns(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     places = [place for place, unit in enumerate(caption.units) if unit.kind == "noun"]
     pairs = list(itertools.combinations(places, 2))
     rng.shuffle(pairs)
@@ -186,7 +185,7 @@ def swap_any_nouns(caption: Caption, sources: Sequence[Source], rng: random.Rand
             yield swapped(caption, (first, first + 1), (second, second + 1), "relation")
 
 
-def fill_any(caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section) -> Iterator[Candidate]:
+def fill_any(caption: Caption, sources: Sources, rng: random.Random, target: Section) -> Iterator[Candidate]:
     """One word of the kind, drawn, is masked and filled."""
     units = [unit for unit in caption.units if unit.kind == _KINDS[target]]
     rng.shuffle(units)

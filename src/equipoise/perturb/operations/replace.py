@@ -22,7 +22,7 @@ from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.plausibility import IMPOSSIBLE, NOT_KNOWN, doubts
 from equipoise.perturb.english.vocabulary import SECTIONS, Section, count, word_set
 from equipoise.perturb.judge import chances, reading_of, readings_of
-from equipoise.perturb.recipe import Candidate, Kind, Op, Proposal, Refused, Source, replaced
+from equipoise.perturb.recipe import Candidate, Kind, Made, Op, Proposal, Refused, Sources, replaced
 from equipoise.perturb.sources.fillers import offer
 from equipoise.perturb.trivial import change, trivial_kind
 
@@ -32,13 +32,13 @@ NOTHING = math.exp(-2.5)  # the weight of no edit where one may be left out, aga
 
 def replace_positive(
     caption: Caption,
-    sources: Sequence[Source],
+    sources: Sources,
     rng: random.Random,
     targets: Sequence[Section] = SECTIONS,
     strict: bool = False,
     dial: Dial | None = None,
     trivial: bool | None = None,
-) -> Iterator[Candidate | Refused]:
+) -> Made:
     """A synonym of any target, drawn among all of them. With a dial: of the kinds that readers accept often enough, and
     the more words change the likelier. `trivial`: only trivial ones (trivial.py), or none of them."""
     found, text = False, caption.text
@@ -65,9 +65,7 @@ def replace_positive(
         yield Refused(f"our word lists know no fitting synonym for any {what} in this caption")
 
 
-def measured(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, op: Op, dial: Dial
-) -> Iterator[Candidate | Refused]:
+def measured(caption: Caption, sources: Sources, rng: random.Random, op: Op, dial: Dial) -> Made:
     """The positives of another operation, if readers accept those of its kind often enough; with the share."""
     asked = dial_for(caption, dial)
     for made in op(caption, sources, rng):
@@ -79,9 +77,7 @@ def measured(
             yield made._replace(expected=positive_rate(positive_kind(made.edit)))
 
 
-def replace_negative(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section
-) -> Iterator[Candidate | Refused]:
+def replace_negative(caption: Caption, sources: Sources, rng: random.Random, target: Section) -> Made:
     """Words seen beside all their neighbours first, then those of lines marked `wide`, then the doubtful."""
     found = False
     for source in sources:
@@ -121,13 +117,10 @@ def drawn(
     strict: bool = False,
     worth: Mapping[Proposal, float] | None = None,
 ) -> Iterator[Proposal | None]:
-    """Proposals in a random order whose first element leaves the frequencies of words as they are.
-
-    Words are drawn so that over many captions each, and each pair of neighbours, comes in about as often as it goes
-    out, and a classifier that only knows which words are suspicious learns little. A `strict` order may be cut short by
-    None: no edit at all takes part in the draw too, and wins where all there is would give itself away. `worth` tells
-    how much more often one is drawn than that would say.
-    """
+    """Proposals in a random order. Words are drawn so that over many captions each, and each pair of neighbours, comes
+    in about as often as it goes out, and a classifier that only knows which words are suspicious learns little. A
+    `strict` order may be cut short by None: no edit at all takes part in the draw too, and wins where all there is
+    would give itself away. `worth` tells how much more often one is drawn than that would say."""
     listed = distinct(proposals)
     if not listed:
         return
@@ -151,19 +144,16 @@ def distinct(proposals: Iterable[Proposal]) -> list[Proposal]:
 
 def plain_weights(proposals: Sequence[Proposal], text: str = "", power: float = 1.0) -> list[float]:
     """Each place of the caption is as likely as any other, and a word there as likely as it is common (to the `power`).
-
     With the caption's `text`, rare words are replaced before common ones and by any of their synonyms: else half of all
-    positives are a few dozen substitutions ("man" by "guy"), which a model has soon seen.
-    """
+    positives are a few dozen substitutions ("man" by "guy"), which a model has soon seen."""
     power = 0.0 if text else power
     totals: dict[tuple[int, int], float] = {}
     for proposal in proposals:
         place = proposal.start, proposal.end
         totals[place] = totals.get(place, 0.0) + proposal.weight**power
     shares = {place: _rarity(text[place[0] : place[1]]) if text else 1.0 for place in totals}
-    shares |= {
-        (each.start, each.end): 1.0 for each in proposals if each.by == "captions"
-    }  # right here, wrong elsewhere
+    # What other captions say is right here and wrong elsewhere.
+    shares |= {(each.start, each.end): 1.0 for each in proposals if each.by == "captions"}
     whole = len(shares)
     return [
         proposal.weight**power / totals[proposal.start, proposal.end] * shares[proposal.start, proposal.end] / whole
@@ -197,7 +187,7 @@ _WHY = ("may be true of the photo as well", "is unlikely or absurd there", "is n
 Judged = dict[Section, list[list[tuple[Proposal, list[float]]]]]  # what each source proposes, with its VERDICTS
 
 
-def prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
+def prepare(captions: Sequence[Caption], sources: Sources) -> None:
     """Judge all that the sources propose for all captions at once, and keep it with each caption."""
     captions = [caption for caption in captions if "judged" not in caption.kept]
     readings = readings_of(captions)
@@ -216,12 +206,10 @@ def prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
 
 
 def replace_judged(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section, dial: Dial, people: bool = True
-) -> Iterator[Candidate | Refused]:
-    """A later source is only asked when the earlier ones have nothing that passes.
-
-    `people`: whether one plain word for a person may take the place of another.
-    """
+    caption: Caption, sources: Sources, rng: random.Random, target: Section, dial: Dial, people: bool = True
+) -> Made:
+    """A later source is only asked when the earlier ones have nothing that passes. `people`: whether one plain word for
+    a person may take the place of another."""
     if is_bounded(caption.text):
         yield Refused("a count with a bound: of fewer than ten cars nobody knows that it is not true of bicycles")
         return
@@ -242,7 +230,7 @@ def worth_of(chance: float) -> float:
 
 
 def passing(
-    caption: Caption, sources: Sequence[Source], target: Section, dial: Dial, people: bool = True
+    caption: Caption, sources: Sources, target: Section, dial: Dial, people: bool = True
 ) -> Iterator[dict[Proposal, float]]:
     """What each source proposes and the dial lets pass, with its chance."""
     if (asked := dial_for(caption, dial)) is None:
@@ -258,7 +246,7 @@ def passing(
         }
 
 
-def _why_none(caption: Caption, sources: Sequence[Source], target: Section, dial: Dial) -> str:
+def _why_none(caption: Caption, sources: Sources, target: Section, dial: Dial) -> str:
     if dial_for(caption, dial) is None:
         return UNKNOWN
     rows = [row for tier in judged_of(caption, sources)[target] for _, row in tier]
@@ -266,9 +254,7 @@ def _why_none(caption: Caption, sources: Sequence[Source], target: Section, dial
     return f"no word is sure enough in place of any {target} in this caption: {reason}"
 
 
-def replace_best(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, dial: Dial, people: bool
-) -> Iterator[Candidate | Refused]:
+def replace_best(caption: Caption, sources: Sources, rng: random.Random, dial: Dial, people: bool) -> Made:
     """For a caption that has no negative: of all targets the one that readers are likeliest to accept. `people`: also
     one word for a person for another, and what is less sure."""
     asked = dial_for(caption, dial)
@@ -292,7 +278,7 @@ def replace_best(
 ALONE, SURER = 2.7, 0.875
 
 
-def judged_of(caption: Caption, sources: Sequence[Source]) -> Judged:
+def judged_of(caption: Caption, sources: Sources) -> Judged:
     if "judged" not in caption.kept:
         prepare([caption], sources)
     found: Judged = caption.kept["judged"]

@@ -7,13 +7,12 @@ where either may do what the other does: a horse does not ride a man.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption
 from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person
 from equipoise.perturb.operations.clause import Clause, Part, clause_of
 from equipoise.perturb.operations.converse import Said, written
-from equipoise.perturb.recipe import Candidate, Refused, Source
+from equipoise.perturb.recipe import Candidate, Made, Refused, Sources
 
 _ONE_WAY = frozenset("chase follow lead lick bite".split()) | {"push"}  # a photo tells who does it
 _LOOKING = frozenset("look watch stare observe gaze".split())  # the other one may look, too
@@ -21,7 +20,7 @@ _NO_PEERS = COLLECTIVES | {"people", "audience", "baby", "toddler", "family", "p
 _NOT_ALIVE = frozenset("toy stuffed plastic statue opposing".split())
 
 
-def converse_negative(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+def converse_negative(caption: Caption, sources: Sources, rng: random.Random) -> Made:
     clause = clause_of(caption)
     found: list[list[Part]] | None = None
     if clause is not None and (found := clause.match("(n)(?:b?)([gz])(n)(?:pn)*")):

@@ -15,25 +15,23 @@ from operator import itemgetter
 from equipoise.data.items import Target
 from equipoise.perturb.dial import Dial, accepted
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.forms import inflect, like
+from equipoise.perturb.english.forms import article_before, inflect, like
 from equipoise.perturb.english.plausibility import COLOURS
 from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.wordnet import is_animate, is_garment
 from equipoise.perturb.judge import SORTS, readings_of, swaps
-from equipoise.perturb.operations.counts import Exchange, Sort, exchange, is_countable, noun_of, number_exchanges
+from equipoise.perturb.operations.counts import ONE, Exchange, Sort, exchange, is_countable, noun_of, number_exchanges
 from equipoise.perturb.operations.replace import weighted_order, why
 from equipoise.perturb.operations.swap_negative import (
     MUTUAL,
     NO_THING,
     are_alike,
-    article_before,
     is_symmetric,
     swapped,
 )
-from equipoise.perturb.recipe import Candidate, Refused, Source, edited
+from equipoise.perturb.recipe import Made, Refused, Sources, edited
 
 _TARGETS: dict[Sort, Target] = {"quality": "attribute", "number": "attribute", "noun": "relation"}
-_ONE = frozenset(("a", "an", "one"))
 _SHADES = frozenset(("dark", "light", "bright", "neon"))
 _HAIR = word_set("hair colours")
 _JOINS = frozenset(("and", ",", "&"))
@@ -132,7 +130,7 @@ def _coloured(caption: Caption) -> Iterator[NounPhrase]:
     """Phrases, and a colour that stands alone: "in red", "the bus is blue"."""
     yield from (phrase for phrase in caption.phrases if not caption.is_name(phrase.head))
     for place, unit in enumerate(caption.units):
-        alone = place and place not in caption.phrase_at and caption.units[place - 1].word not in _ONE  # "an orange"
+        alone = place and place not in caption.phrase_at and caption.units[place - 1].word not in ONE  # "an orange"
         if unit.word in COLOURS and alone:
             yield NounPhrase(place, place, place)
 
@@ -183,9 +181,7 @@ def kind_of_swap(exchange: Exchange) -> str:
     return "number" if SORTS[exchange.pair.sort] == "number" else "swap"
 
 
-def swap_judged(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, dial: Dial
-) -> Iterator[Candidate | Refused]:
+def swap_judged(caption: Caption, sources: Sources, rng: random.Random, dial: Dial) -> Made:
     """Two qualities, numbers, nouns or phrases change places; drawn by how likely they are to pass."""
     if "swaps" not in caption.kept:
         prepare_swaps([caption])

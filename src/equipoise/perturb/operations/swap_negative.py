@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from equipoise.data.items import Target
-from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.collocations import misfit, pairs_at
-from equipoise.perturb.english.forms import like
+from equipoise.perturb.english.forms import article_before
 from equipoise.perturb.english.vocabulary import members, word_list, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_person, is_thing, same_sort, sets_of
-from equipoise.perturb.recipe import Candidate, Source, edited
+from equipoise.perturb.recipe import Candidate, Sources, edited
 
 _SYMMETRIC = word_set("symmetric relations") | {","}
 NO_THING = word_set("no thing")
 
 
-def swap_alike(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def swap_alike(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     """Two noun phrases of a kind (two persons, two pieces of furniture), so that the result is plausible."""
     phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in NO_THING]
     pairs = [(a, b) for a, b in itertools.pairwise(phrases) if _is_plausible_pair(caption, a, b)]
@@ -62,13 +61,13 @@ _STRICT = 2.0  # two words at once are new where they stand
 _PRONOUNS = word_set("pronouns of persons")
 
 
-def swap_nouns(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def swap_nouns(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     """CE-CLIP's relation negative: two nouns change places. Modifiers stay; number must agree."""
     phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in NO_THING]
     yield from _in_order(caption, [(a, b) for a, b in itertools.pairwise(phrases)], rng, whole=False)
 
 
-def swap_phrases(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def swap_phrases(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     """Two noun phrases with their modifiers change places, as in CREPE's and NegCLIP's swaps."""
     phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in NO_THING]
     yield from _in_order(caption, [(a, b) for a, b in itertools.pairwise(phrases)], rng, whole=True)
@@ -171,7 +170,7 @@ def _modifiers(caption: Caption, phrase: NounPhrase) -> tuple[str, ...]:
     return tuple(unit.word for unit in caption.units[phrase.core : phrase.head])
 
 
-def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def swap_attributes(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     """a black cat on a white car -> a white cat on a black car; only qualities that fit both things."""
     units = caption.units
     found: list[tuple[int, tuple[str, str], NounPhrase]] = []
@@ -217,7 +216,7 @@ _SORT_OF = {
 }
 
 
-def swap_spans(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def swap_spans(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     """NegCLIP's: two noun phrases, nouns, plurals, verbs, adverbs or adjectives, drawn at random, change places."""
     units = caption.units
     types: dict[str, list[tuple[int, int]]] = {
@@ -225,25 +224,20 @@ def swap_spans(caption: Caption, sources: Sequence[Source], rng: random.Random) 
         "NN": [], "NNS": [], "verb": [], "adverb": [], "adjective": [],
     }  # fmt: skip
     for place, unit in enumerate(units):
-        if unit.kind == "noun" and unit.pos in types:
-            types[unit.pos].append((place, place + 1))
-        elif unit.kind in {"verb", "adverb", "adjective"}:
-            types[unit.kind].append((place, place + 1))
+        if (name := unit.pos if unit.kind == "noun" else unit.kind) in types:
+            types[name].append((place, place + 1))
     targets: dict[str, Target] = {"adjective": "attribute", "verb": "action", "adverb": "action"}
     for name, spans in types.items():
         pairs = list(itertools.combinations(spans, 2))
         rng.shuffle(pairs)
         for first, second in pairs:
-            if caption.text_of(*first).lower() == caption.text_of(*second).lower():
-                continue
-            between = units[first[1] : second[0]]
-            if all(unit.word in _SYMMETRIC for unit in between):
-                continue
-            yield swapped(caption, first, second, targets.get(name, "object"))
-            break
+            same = caption.text_of(*first).lower() == caption.text_of(*second).lower()
+            if not same and any(unit.word not in _SYMMETRIC for unit in units[first[1] : second[0]]):
+                yield swapped(caption, first, second, targets.get(name, "object"))
+                break
 
 
-def swap_across(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def swap_across(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     """Any two nouns with a verb or a preposition between them that is not the same both ways. Often absurd ("a stove
     with a kitchen"), and the widest swap that still says something else: members of one list never change places."""
     units = caption.units
@@ -290,12 +284,3 @@ def swapped(caption: Caption, first: tuple[int, int], second: tuple[int, int], t
     pieces[2] = article_before(pieces[2], one)
     to = "".join(pieces[1:4])
     return edited(text, "negative", "swap", target, (a, d), to, "rules", "".join(pieces))
-
-
-def article_before(before: str, word: str) -> str:
-    """`before` with a last "a" or "an" as the word that now follows it wants."""
-    stripped = before.rstrip()
-    last = stripped.split()[-1] if stripped else ""
-    if last.lower() not in {"a", "an"}:
-        return before
-    return stripped[: -len(last)] + like(last, article_for(word.split()[0])) + before[len(stripped) :]

@@ -2,24 +2,22 @@
 
 Four shapes: two noun phrases ("a sink, toilet and shower"), two adjectives of one thing ("a blue and white bus"), two
 verb phrases of one subject ("wearing glasses and holding a bottle"), two halves of one shape ("a dog on a bed and a cat
-in a box"). What follows must be the end, or belong to both sides. All else is refused: a modifier that may be shared
-("white plates and bowls"), a sequence ("jumps and catches"), a description of one side ("a couch and a chair with a
-pillow").
+in a box"). What follows must be the end, or belong to both sides. All else is refused: a shared modifier ("white plates
+and bowls"), a sequence ("jumps and catches"), a description of one side ("a couch and a chair with a pillow").
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import SAME_PLURAL, Caption
-from equipoise.perturb.english.forms import like
+from equipoise.perturb.english.forms import article_before
 from equipoise.perturb.english.plausibility import COLOURS
 from equipoise.perturb.english.vocabulary import members, word_list, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_garment, is_thing, same_sort
 from equipoise.perturb.operations.clause import Clause, Part, clause_of, inside
-from equipoise.perturb.recipe import Candidate, Refused, Source, edited
+from equipoise.perturb.recipe import Candidate, Made, Refused, Sources, edited
 
 Span = tuple[int, int]  # units
 _FIXED = frozenset(frozenset(pair.split(" + ")) for pair in word_list("fixed pairs"))
@@ -30,13 +28,12 @@ _TOGETHER = word_set("done together") - {"look", "eat", "drink", "wait"}
 _BOTH_SIDES = word_set("participles of both sides")
 _PLACES = word_set("places of both")
 _SCENES = word_set("scenes of all")
-_VERBS = word_set("verbs taken for nouns")
-_ANYTHING = word_set("names of anything")
+_NO_MEMBERS = word_set("verbs taken for nouns") | word_set("names of anything")
 _COUNTED = word_set("determiners that stay") | word_set("shared quantities")
 _SHADES = word_set("shades")
 
 
-def swap_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+def swap_positive(caption: Caption, sources: Sources, rng: random.Random) -> Made:
     if all(unit.word != "and" for unit in caption.units):
         yield Refused("nothing in the caption is joined by the word and")
         return
@@ -104,12 +101,7 @@ def _are_equals(clause: Clause, place: int, left: Span, right: Span) -> bool:
     units = caption.units
     one, other = caption.phrase_at[left[0]], caption.phrase_at[right[0]]
     heads = units[one.head].lemma, units[other.head].lemma
-    if (
-        frozenset(heads) in _FIXED
-        or not _ANYTHING.isdisjoint(heads)
-        or not _VERBS.isdisjoint(heads)
-        or not all(map(is_thing, heads))
-    ):
+    if frozenset(heads) in _FIXED or not _NO_MEMBERS.isdisjoint(heads) or not all(map(is_thing, heads)):
         return False
     if any(caption.is_name(i) for span in (left, right) for i in range(*span) if i):
         return False
@@ -163,11 +155,8 @@ def _verbs(clause: Clause) -> Iterator[tuple[Span, Span]]:
         if found := clause.match(f"[nmk](?:[pw]n)?b?({verb}[npwam]*)&({verb}[npwam]*)"):
             one, other = found
             heads = one[0].head, other[0].head
-            if (
-                not set(heads) <= _AT_ONCE
-                or heads[0] == heads[1]
-                or (heads[0] in _SAID_FIRST) != (heads[1] in _SAID_FIRST)
-            ):
+            first = [head in _SAID_FIRST for head in heads]
+            if not set(heads) <= _AT_ONCE or heads[0] == heads[1] or first[0] != first[1]:
                 continue
             if len(one) == 1 and other[-1].letter != "g" and len(other) > 1 and other[1].letter != "n":
                 if set(heads) <= _TOGETHER and other[1].letter == "p":
@@ -200,9 +189,5 @@ def _swapped(caption: Caption, left: Span, right: Span) -> Candidate:
     if start == 0:
         first, second = inside(caption, first), second[:1].upper() + second[1:] if text[:1].isupper() else second
     to = second + text[left_end:right_start] + first
-    before = text[:start]
-    words = before.split()
-    if words and words[-1].lower() in {"a", "an"} and start:
-        kept = before.rstrip()
-        before = kept[: -len(words[-1])] + like(words[-1], article_for(second.split()[0])) + before[len(kept) :]
-    return edited(text, "positive", "swap", "order", (start, end), to, "rules", before + to + text[end:])
+    new = article_before(text[:start], second) + to + text[end:]
+    return edited(text, "positive", "swap", "order", (start, end), to, "rules", new)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from itertools import islice
 from pathlib import Path
@@ -23,14 +23,13 @@ from equipoise.perturb.bias.text_baselines import check_judge, judge_identity, j
 from equipoise.perturb.bias.thinning import KINDS, Judges, cap_file, even_file, refine_file
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.parts import Parts, in_words
-from equipoise.perturb.run.shards import SHARD, Shard, having, run_shard, shards_of, summed
+from equipoise.perturb.run.shards import SHARD, Advance, Found, Shard, having, run_shard, shards_of, summed
 
 Engine = Literal["local", "ray"]
 ENGINES: tuple[Engine, ...] = ("local", "ray")
 _SAMPLE = 4_000  # items on which the text-only classifier is trained for the report
 _TAUGHT = 12_000  # items from which the blind judge of words learns, where edits are refined
 _REPORTED = "recipe notes captions items nothing having edits dropped refused refused_at separability sha256".split()
-Advance = Callable[[int], None]
 
 
 def perturb_file(
@@ -142,9 +141,9 @@ def _run(
     engine: Engine,
     limit: int | None,
     shard: int,
-) -> dict[int, dict[str, Any]]:
+) -> Found:
     """Every shard that is not there yet; returns the counts of all."""
-    found: dict[int, dict[str, Any]] = {}
+    found: Found = {}
     with progress(total, f"perturbing ({setup.joined_name})", "captions") as advance:
         waiting = _unfinished(shards_of(read_captions(captions, limit), shard), parts, found, advance)
         if engine == "ray":
@@ -188,9 +187,7 @@ def report_path(out: str | Path) -> Path:
     return Path(out).with_name(Path(out).name + ".report.json")
 
 
-def _unfinished(
-    shards: Iterator[Shard], parts: Parts, found: dict[int, dict[str, Any]], advance: Advance
-) -> Iterator[Shard]:
+def _unfinished(shards: Iterator[Shard], parts: Parts, found: Found, advance: Advance) -> Iterator[Shard]:
     for shard in shards:
         counts = parts.finished(shard.number)
         if counts is None or not _can_be_summed(counts):  # absent, or edited by hand: done again
@@ -209,12 +206,7 @@ def _can_be_summed(counts: dict[str, Any]) -> bool:
 
 
 def _run_pool(
-    setup: Setup,
-    parts: Parts,
-    shards: Iterator[Shard],
-    workers: int,
-    found: dict[int, dict[str, Any]],
-    advance: Advance,
+    setup: Setup, parts: Parts, shards: Iterator[Shard], workers: int, found: Found, advance: Advance
 ) -> None:
     """Shards on so many processes; only a few wait at a time, so that memory does not grow with the input."""
     running: dict[Future[dict[str, Any]], Shard] = {}
@@ -232,7 +224,7 @@ def _run_pool(
 
 def _finish(
     parts: Parts,
-    found: dict[int, dict[str, Any]],
+    found: Found,
     identity: dict[str, Any],
     setup: Setup,
     cap: int | None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,10 @@ from equipoise.core.files import atomic_write
 from equipoise.data.readers.captions.groups import Group, Record
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.parts import Parts
-from equipoise.perturb.run.shards import Shard, run_shard
+from equipoise.perturb.run.shards import Advance, Found, Shard, run_shard
 
 
-def run_ray(
-    setup: Setup,
-    parts: Parts,
-    shards: Iterator[Shard],
-    workers: int,
-    found: dict[int, dict[str, Any]],
-    advance: Callable[[int], None],
-) -> None:
+def run_ray(setup: Setup, parts: Parts, shards: Iterator[Shard], workers: int, found: Found, advance: Advance) -> None:
     """Shards as tasks of Ray Data; joins the cluster in RAY_ADDRESS, else starts a local one with `workers` cores."""
     ray = import_ray()
     files = [{"file": str(write_captions(parts, shard))} for shard in shards]
@@ -63,10 +56,8 @@ def import_ray() -> Any:
 
 
 def _start(ray: Any, workers: int) -> None:
-    if os.environ.get("RAY_ADDRESS"):
-        ray.init(log_to_driver=False, logging_level="ERROR")
-    else:
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    local = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": workers, "include_dashboard": False}
+    ray.init(log_to_driver=False, logging_level="ERROR", **local)
 
 
 class _Work:

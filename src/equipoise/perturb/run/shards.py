@@ -1,9 +1,8 @@
 """One shard of work: the captions of some images -> the lines of their items and what was dropped, and why.
 
-Several recipes, and the item that was there before, make one item together. The training set of Kamath et al. 2024 is
-such a union: positives from a language model, negatives from CREPE's rules, for the same captions. Every recipe draws
-as it does alone, so a union holds what its parts hold. Nothing that was there goes; what one recipe calls right and
-another wrong is kept from whoever said it first, and counted.
+Several recipes, and the item that was there before, make one item together, as in the training set of Kamath et al.
+2024. Every recipe draws as it does alone, so a union holds what its parts hold. Nothing that was there goes; what one
+recipe calls right and another wrong is kept from whoever said it first, and counted.
 """
 
 from __future__ import annotations
@@ -123,6 +122,10 @@ def having(items: Iterable[Item]) -> dict[str, int]:
 
 SHARD = 2_000  # captions: a second or two of work, so that a kill loses little
 _SHOWN = 5  # places of refused captions that a shard keeps for the report
+
+
+Found = dict[int, dict[str, Any]]  # the counts of each shard
+Advance = Callable[[int], None]
 
 
 class Shard(NamedTuple):
@@ -276,8 +279,6 @@ def reason_class(reason: str) -> str:
 
 
 _NO_REASON = "every candidate was"  # refused by a check: the checks have their own
-
-
 ASKED = ("answers", "answers_from_cache")  # of a language model
 COUNTED = ("edits", "dropped", "refused", "empty", "lacking")
 _WHEN = ("had", "added", "having")

@@ -205,8 +205,6 @@ def _is_as_many(caption: Caption, phrase: NounPhrase, name: str) -> bool:
 
 
 _AS_MANY = {name: tuple(listed.split()) for name, listed in word_map("names of as many").items()}
-
-
 _MANY = word_set("words for several")
 
 

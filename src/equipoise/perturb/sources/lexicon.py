@@ -18,6 +18,7 @@ from equipoise.perturb.english.vocabulary import (
     Section,
     count,
     exclusive,
+    exclusive_groups,
     members,
     synonyms,
     word_set,
@@ -30,11 +31,7 @@ _KINDS: dict[Section, frozenset[str]] = {
     "action": frozenset({"verb", "adjective"}),
     "relation": frozenset({"preposition", "adverb", "relative"}),
 }
-
-
 _POSTURES = word_set("postures with participles")
-
-
 _MARKS = ("sure", "kin", "wide")
 _WORD = re.compile(r"[a-z'-]+")
 _AGREED = 2  # other captions that say the same word, where guards ask for it
@@ -230,12 +227,7 @@ def _names(noun: str) -> tuple[str, ...]:
     """A compound also counts as its last word (a parking lot is a lot), unless our sets know it (hot dog)."""
     if " " not in noun:
         return (noun,)
-    return (noun,) if noun in _listed() else (noun, noun.split()[-1])
-
-
-@functools.cache
-def _listed() -> frozenset[str]:
-    return frozenset(member.entry.text for line in exclusive() for group in line.groups for member in group)
+    return (noun,) if noun in exclusive_groups() else (noun, noun.split()[-1])
 
 
 def _may_stand(caption: Caption, match: Match, section: Section, rule: _Rule) -> bool:

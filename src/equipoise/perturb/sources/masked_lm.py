@@ -1,10 +1,8 @@
 """CE-CLIP's word source: what a masked language model would put in a word's place, with its defects fixed.
 
-CE-CLIP (Zhang et al. 2024) takes the fourth guess of distilroberta-base, whatever it is: often the word itself, a
-piece of a word or a synonym; and where a caption has no word of the type it keeps the bare mask as a sentence. Here a
-guess must be a whole word, another word than the original (also as a lemma), of the same part of speech in the new
-sentence, and neither a synonym of the original nor above or below it in WordNet. Of what is left, common words are
-drawn more often, as in every other source; the recipe's checks follow. Where nothing is left there is no negative.
+CE-CLIP (Zhang et al. 2024) takes the fourth guess of distilroberta-base, whatever it is. Here a guess must be a whole
+word, another word than the original (also as a lemma), of the same part of speech in the new sentence, and neither a
+synonym of the original nor above or below it in WordNet (docs/appendix/language_models.md compares both).
 """
 
 from __future__ import annotations
@@ -19,12 +17,11 @@ from equipoise.perturb.english.forms import lemma_of, write_edit
 from equipoise.perturb.english.language_model import load_lm, longest
 from equipoise.perturb.english.tagging import tag
 from equipoise.perturb.english.vocabulary import Section, count
-from equipoise.perturb.english.wordnet import WORDNET, Letter
+from equipoise.perturb.english.wordnet import LETTERS, WORDNET, Letter
 from equipoise.perturb.recipe import Proposal
 
 GUESSES = 10
 _KINDS: dict[Section, str] = {"object": "noun", "attribute": "adjective", "action": "verb", "relation": "preposition"}
-_LETTERS: dict[Section, Letter] = {"object": "n", "attribute": "a", "action": "v"}
 
 
 class MaskedLM:
@@ -85,10 +82,10 @@ class MaskedLM:
     def _fits(self, caption: Caption, unit: Unit, word: str, target: Section) -> bool:
         if lemma_of(word, target) == lemma_of(unit.word, target):
             return False
-        letter = _LETTERS.get(target)
+        letter = LETTERS.get(target)
         if letter is not None and not self._is_a(word, target, letter):
             return False
-        if letter is not None and WORDNET.related(lemma_of(unit.word, target), lemma_of(word, target), letter):
+        if letter and WORDNET.related(lemma_of(unit.word, target), lemma_of(word, target), letter):
             return False
         new = write_edit(caption.text, unit.start, unit.end, word)
         shift = len(new) - len(caption.text)  # an article before the word may have grown or shrunk

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import inflect
 from equipoise.perturb.english.vocabulary import Section, count, word_set
-from equipoise.perturb.english.wordnet import WORDNET, Letter
+from equipoise.perturb.english.wordnet import LETTERS, WORDNET
 from equipoise.perturb.recipe import Proposal
 
-_LETTERS: dict[Section, Letter] = {"object": "n", "attribute": "a", "action": "v"}
 _NO_ANTONYM = word_set("no antonym beside")
 _RARE = 5  # a synonym seen less often in captions than this sounds bookish
 
@@ -25,7 +24,7 @@ class WordNetSource:
         yield from self._proposals(caption, target, keep=False)
 
     def _proposals(self, caption: Caption, target: Section, keep: bool) -> Iterator[Proposal]:
-        letter = _LETTERS.get(target)
+        letter = LETTERS.get(target)
         if letter is None or (letter == "v" and not keep):
             return  # a clock that sits also stands: antonyms of verbs need a subject, which WordNet does not know
         kind = {"n": "noun", "a": "adjective", "v": "verb"}[letter]
