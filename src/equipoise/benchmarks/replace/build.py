@@ -24,7 +24,6 @@ from equipoise.benchmarks.replace.words import LEXICON
 from equipoise.benchmarks.vl_checklist import Record as Annotation
 from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
-from equipoise.core.files import atomic_write, plain_target
 from equipoise.data.items import Edit, Item, NonEmpty, Target, Text, Words
 
 _FOLDER = {"relations": "Relation/vg", "attributes": "Attribute/vg"}
@@ -125,11 +124,9 @@ def write_published(source: Path, out: Path) -> list[Path]:
             ]
             files[path] = json.dumps(records)
     for path, text in files.items():
-        if plain_target(path).exists() and path.read_bytes() != text.encode():
-            run_folder.refuse_file(path)
+        run_folder.refuse_foreign(path, "", text)
     for path, text in files.items():
-        with atomic_write(path) as handle:
-            handle.write(text)
+        run_folder.write_own(path, text)
     return list(files)
 
 
