@@ -185,18 +185,14 @@ def audit(
     )
 
 
-def effective_size(counts: Sequence[int]) -> float:
-    """1 / sum of squared shares: as many equally used images would be equally concentrated."""
-    return sum(counts) ** 2 / sum(count * count for count in counts)
-
-
 def reuse(items: Sequence[Item]) -> Reuse | None:
     """How often images are reused, by path, since boxes of one photo share its contents."""
     images = Counter(item.image.path for item in items if item.image is not None)
     if not images:
         return None
     captions = Counter((item.image.path, item.caption) for item in items if item.image is not None)
-    n, effective = sum(images.values()), effective_size(list(images.values()))
+    n = sum(images.values())
+    effective = n**2 / sum(count**2 for count in images.values())  # Kish
     often = dict(images.most_common(SHOWN))
     first = {
         item.image.path: item.id for item in reversed(items) if item.image is not None and item.image.path in often
