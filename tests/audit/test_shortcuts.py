@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from equipoise.audit.checks import audit, reuse
 from equipoise.audit.record import Shortcut
 from equipoise.audit.shortcuts import LEAST, detector, shortcuts
