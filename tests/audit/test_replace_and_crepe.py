@@ -65,7 +65,7 @@ def test_crepe(shared_data: Path) -> None:
 def test_the_items_behind_the_differences_are_named(items: list[Item], shared_data: Path) -> None:
     """The audits name the ten that would make 409 compounds, and every forced tie of CREPE; the audit agrees."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "appendix" / "audits.md").read_text(encoding="utf-8")
-    numbers = re.findall(r"\d{5}", page.split("which would make 409: `replace-relations/`")[1].split(". Of these")[0])
+    numbers = re.findall(r"\d{5}", page.split("Ten of the 67, `replace-relations/`")[1].split("would make 409")[0])
     phrases = r"\b(in (from of|on|next|top of|side of)|near (top|edge|center) of|on top of of)\b"
     other = {
         item.id.split("/")[1]
@@ -75,7 +75,7 @@ def test_the_items_behind_the_differences_are_named(items: list[Item], shared_da
         and not re.search(rf"\b{said[0]}\b", item.positives[0].text)
     }
     assert set(numbers) == other and len(numbers) == 10
-    rows = page.split("`crepe-prod_FILE/ROW`: ")[1].split(". The sub-word")[0]
+    rows = page.split("`crepe-prod_FILE/ROW`: ")[1].split(". CREPE itself")[0]
     named = {
         f"crepe-prod_{file}/{row}" for part in rows.split("; ") for file, _, all_rows in [part.partition(": ")]
         for row in all_rows.split(", ")
