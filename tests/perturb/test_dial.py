@@ -142,8 +142,15 @@ def test_the_mix_is_counted_and_told() -> None:
     assert "Trivial positives" in lines and "person" in lines
 
 
-def test_unknown_words_are_left_alone() -> None:
-    made = perturb_caption(balanced(), Caption("Large pleural effusion, cardiomegaly, tracheostomy and 2 catheters"))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Large pleural effusion, cardiomegaly, tracheostomy and 2 catheters",
+        "Endoscopic view of a small ulcer in the stomach.",  # two words of nine: "a little ulcer" is no radiology
+    ],
+)
+def test_unknown_words_are_left_alone(text: str) -> None:
+    made = perturb_caption(balanced(), Caption(text))
     assert not made.positives and not made.negatives
     assert {reason for _, reason in made.empty} & {"the judge does not know enough words of this caption to tell"}
 

@@ -67,10 +67,6 @@ class Dial:
         """For captions that the judge knows less well."""
         return Dial(max(self.precision, _STRICTER))
 
-    def passes(self, kind: str, chance: float) -> bool:
-        """Whether an edit of this kind may be written to which the judge gives this chance."""
-        return chance >= self.least[kind]
-
     def allows(self, kind: str) -> bool:
         """Whether positives of this kind are accepted often enough."""
         return positive_rate(kind) >= self.precision

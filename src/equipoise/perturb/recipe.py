@@ -152,7 +152,8 @@ def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbe
         return result
     seen: set[str] = set()  # not the caption: an edit that changes nothing is dropped with a reason
     filled: list[Candidate] = []
-    rng = _generator(seed, recipe.name, caption.text)
+    drawn_by = f"{seed}\0{recipe.name}\0{caption.text}".encode("utf-8", "surrogatepass")
+    rng = random.Random(int.from_bytes(hashlib.blake2b(drawn_by, digest_size=8).digest(), "big"))
     for slot in recipe.slots:
         if slot.unless and any(candidate.kind == slot.unless for candidate in filled):
             continue
@@ -214,8 +215,3 @@ def _first_kept(
         told.append("every candidate was refused by a check")
     result.empty += [(slot.name, reason) for reason in dict.fromkeys(told or ["the caption has nothing of this kind"])]
     return None
-
-
-def _generator(*parts: object) -> random.Random:
-    digest = hashlib.blake2b("\0".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return random.Random(int.from_bytes(digest, "big"))

@@ -34,6 +34,7 @@ def _texts(text: str) -> dict[str, str]:
         ("A barrel with an owl sitting on it", "converse", "An owl sitting on a barrel"),
         ("A kitchen with a kettle and a stool.", "converse", "A kettle and a stool in a kitchen."),
         ("A desk that has two lamps", "converse", "Two lamps on a desk"),
+        ("A desk with two stools", "converse", "Two stools at a desk"),
         ("A teapot next to a jug", "converse", "A jug next to a teapot"),
         ("A boy eating a pear while riding a donkey", "converse", "A boy riding a donkey while eating a pear"),
         ("An owl sitting on a barrel near a barn.", "inversion", "Sitting on a barrel near a barn is an owl."),
@@ -97,6 +98,9 @@ def test_what_is_not_sure_is_left_alone(caption: str) -> None:
         ("A vase with a fern on a table", "in a vase"),  # the vase is on it
         ("A picture of a pear and a plum on a table", "with a picture"),
         ("A llama walks around a fenced in area", "In area"),
+        ("A desk with two stools", "on a desk"),
+        ("A table with stools and a jug", "on a table"),
+        ("A bed with a nightstand", "on a bed"),
     ],
 )
 def test_words_that_belong_together_stay_together(caption: str, never: str) -> None:

@@ -25,7 +25,7 @@ def shares_sense(caption: Caption, candidate: Candidate) -> str | None:
         return None
     letter = LETTERS.get(edit.target or "")
     first, second = lemma_of(edit.source or "", edit.target), lemma_of(edit.to or "", edit.target)
-    if letter is None or second in _synonyms(first):
+    if letter is None or second in listed_synonyms(first):
         return None
     return None if WORDNET.related(first, second, letter) else f"no WordNet synonym: {edit.to!r} for {edit.source!r}"
 
@@ -36,7 +36,7 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
     if candidate.kind != "negative" or edit.op != "replace" or not edit.source or not edit.to or edit.by == "captions":
         return None  # what another caption excludes may be a kind of what this one says: a parrot, where it is an owl
     first, second = lemma_of(edit.source, edit.target), lemma_of(edit.to, edit.target)
-    if second in _synonyms(first):
+    if second in listed_synonyms(first):
         return f"the negative would stay true, as the words are synonyms: {edit.to!r} for {edit.source!r}"
     letter = LETTERS.get(edit.target or "")
     if letter == "n" and WORDNET.related(first, second, letter) and not are_exclusive(first, second):
@@ -134,7 +134,7 @@ def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
         said = any(f" {edit.to} " in f" {' '.join(_words(text))} " for text in caption.others)
         return f"another caption of the image says the new word: {edit.to!r}" if said else None
     new = lemma_of(edit.to, edit.target)
-    names = {new, edit.to, *_synonyms(new)} - _COMMON
+    names = {new, edit.to, *listed_synonyms(new)} - _COMMON
     if edit.target == "action" and " " in edit.to:
         names |= {edit.to.split()[0], lemma_of(edit.to.split()[0], "action")} - _OFTEN_DONE
     if edit.target == "object":
@@ -172,7 +172,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[\w'’-]+", text.lower())
 
 
-def _synonyms(word: str) -> frozenset[str]:
+def listed_synonyms(word: str) -> frozenset[str]:
     return _synonym_index().get(word, frozenset())
 
 

@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterator
 
 from equipoise.core.llm_client import Answer, Llm
-from equipoise.perturb.checks.meaning import shares_sense
+from equipoise.perturb.checks.meaning import listed_synonyms
 from equipoise.perturb.english.caption import Caption, Unit
+from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.vocabulary import Section, count
+from equipoise.perturb.english.wordnet import LETTERS, WORDNET
 from equipoise.perturb.llm.answers import tidy
-from equipoise.perturb.llm.meaning import KINDS, keeps_meaning
+from equipoise.perturb.llm.meaning import KINDS
 from equipoise.perturb.llm.recipes import PROMPTS
-from equipoise.perturb.recipe import Proposal, replaced
+from equipoise.perturb.recipe import Proposal
 
 _MOST = 3  # words in place of one
 _NUMBER = re.compile(r"^\s*(?:\d+[.):]|[-*•])\s*")
@@ -31,9 +33,9 @@ class LlmWriter:
         self._llm = llm
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        for each in self._asked(caption, "REWORD", target) if target != "relation" else ():
-            made = replaced(caption.text, "positive", each)
-            if shares_sense(caption, made) is None and keeps_meaning(caption, made) is None:
+        for each in self._asked(caption, "REWORD", target) if target in LETTERS else ():
+            old, new = (lemma_of(text, target) for text in (caption.text[each.start : each.end], each.to))
+            if new in listed_synonyms(old) or new in WORDNET.synonym_words(old, LETTERS[target]):
                 yield each
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:

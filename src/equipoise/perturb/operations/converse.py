@@ -34,6 +34,8 @@ _TOGETHER = frozenset(("each other", "one another", "side by side"))
 _ELSEWHERE = word_set("verbs across places")
 _CARRIERS = word_set("carriers")
 _HOLDERS = word_set("holders")
+_TABLES = frozenset(("table", "desk", "dining table", "picnic table", "kitchen table"))
+_SEATS, _BY_FURNITURE = word_set("seats"), word_set("by furniture")
 _MALE, _FEMALE = word_set("male nouns"), word_set("female nouns")
 _WAYS = word_set("ways") - {"to", "off", "into", "onto", "against"}
 _MOVED = word_set("passive verbs with a place")
@@ -323,6 +325,10 @@ def inside_of(clause: Clause) -> Iterator[Said]:
         if having.letter == "z" and having.head not in {"have", "contain"}:
             return
         preposition = "on" if place.head in _CARRIERS else "in" if place.head in _HOLDERS else None
+        units, phrases = clause.caption.units, clause.caption.phrase_at
+        heads = {things.head, *(units[phrases[start].head].lemma for start, _ in things.members)}
+        if preposition == "on" and place.head not in _SCENES and heads & (_SEATS | _BY_FURNITURE):
+            preposition = "at" if place.head in _TABLES and heads <= _SEATS else None  # four chairs at a table
         if rest and (place.head not in _SCENES or things.letter != "n" or not _is_place(clause, *rest[-2:])):
             return  # a vase with ferns on a table
         if place.plural:

@@ -295,7 +295,7 @@ def dial_for(caption: Caption, dial: Dial) -> Dial | None:
     return dial if known >= _ALL_KNOWN else dial.stricter() if known >= _MOST_KNOWN else None
 
 
-_ALL_KNOWN, _MOST_KNOWN = 0.85, 0.7  # of the words
+_ALL_KNOWN, _MOST_KNOWN = 0.85, 0.8  # of the words
 
 
 @functools.lru_cache(maxsize=4)  # one slot after another asks

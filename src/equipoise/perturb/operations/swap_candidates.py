@@ -192,7 +192,7 @@ def swap_judged(caption: Caption, sources: Sources, rng: random.Random, dial: Di
     likely = {
         each.candidate: accepted(kind_of_swap(each), row[0])
         for each, row in zip(found, chances, strict=True)
-        if dial.passes(kind_of_swap(each), row[0])
+        if row[0] >= dial.least[kind_of_swap(each)]
     }
     passed = list(likely)
     for place in weighted_order(list(likely.values()), rng):
