@@ -4,8 +4,8 @@
     python runs/flickr8k/keep.py OUT/x --stages final --out runs/coco/results/x.jsonl
 
 fused.py has the model: new layers and a matching head on a taught base of base.py. First the new layers learn from
-captions alone, and the base stays as it is (`base`). Then everything but the image tower is finetuned for the same
-number of steps:
+captions alone, and the base stays as it is (`base`). Then everything but the image tower is finetuned, by every
+recipe for the same number of steps:
 
 control      captions alone: ITC + ITM
 hn           negatives for the head: ITC + ITM(hn)
@@ -194,9 +194,12 @@ def begin(network: Fused, trained: Trained, path: Path, seed: int, where: dict[s
     if path.exists():
         network.load_state_dict(torch.load(path, weights_only=True, map_location=where["device"]), strict=False)
         return
+    learning = [value for value in trained.network.parameters() if value.requires_grad]
     trained.network.requires_grad_(False)
     recipe = replace(control_itm(), terms={"itm": (1, itm)}, **settings(seed, HEAD_RATE, HEAD_PASSES))
     loss = fit(network, recipe, TEXTS["balanced"], trained, where)
+    for value in learning:
+        value.requires_grad_(True)
     print(f"head {seed}: loss {loss:.3f} after {time.time() - float(where['began']):.0f} s", flush=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as handle:

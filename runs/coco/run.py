@@ -1,14 +1,15 @@
 """Finetune bases on COCO's photos by every recipe of the papers and ours: choose on dev, then measure on test.
 
     python runs/coco/base.py DATA --wheel LITE2.whl --minilm FOLDER --out OUT
-    python runs/coco/run.py DATA --out OUT --device cuda --jobs 10      resumes: a finished model is not trained again
+    python runs/coco/run.py DATA --out OUT --device cuda --jobs 12      resumes: a finished model is not trained again
     python runs/flickr8k/keep.py OUT/m --stages search final --out runs/coco/results/m.jsonl
 
 `search`: every recipe of the contest has the same 20 settings on one base of each text tower: five kinds of training
 (`TRIED`), each averaged with the base in four shares. `chosen` has the rule. `final`: everything that is in the tables,
-on three bases of each text tower, each with its own seed. Several of these commands may work on one OUT.
+on three bases of each text tower, each with its own seed; the kept results have the ablations, and most models from
+scratch, on the first base alone. Several of these commands may work on one OUT. A model needs up to 10 GB of memory.
 
-Training texts: NegCLIP's, which exchange words; `balanced`, which replaces words (1.6 % exchange); `both`, balanced
+Training texts: NegCLIP's, which exchange words; `balanced`, which replaces words (2.1 % exchange); `both`, balanced
 with exchanges added; `phrases`, balanced with short phrases added (phrases.py).
 """
 
