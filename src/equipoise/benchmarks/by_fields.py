@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from string import Formatter
 from typing import Any
 
@@ -78,7 +78,7 @@ def _fields(templates: Sequence[str]) -> list[str]:
 
 
 def _image(name: str) -> ImageRef:
-    return ImageRef(path=name if "." in name else f"{name}.png")
+    return ImageRef(path=name if PurePosixPath(name).suffix else f"{name}.png")
 
 
 def _edit(name: str, by: str | None) -> Edit | None:

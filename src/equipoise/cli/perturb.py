@@ -69,7 +69,10 @@ def perturb(
     llm_key: Annotated[str, typer.Option(help="environment variable that holds the server's key")] = "OPENAI_API_KEY",
     llm_max_tokens: Annotated[
         int | None,
-        typer.Option(min=1, help="tokens of an answer; the paper's 30 for replace, 20 for swap if not given"),
+        typer.Option(
+            min=1,
+            help="tokens of an answer; if not given 30 for replace, 20 for swap, 120 for balanced",
+        ),
     ] = None,
     llm_temperature: Annotated[float, typer.Option(min=0.0, help="0 decodes the likeliest answer")] = 0.0,
     llm_concurrency: Annotated[int, typer.Option(min=1, help="requests at a time")] = 16,

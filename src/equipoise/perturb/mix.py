@@ -44,7 +44,7 @@ class Mix:
         return {name: dict(sorted(counter.items())) for name, counter in vars(self).items()}
 
 
-def summed(parts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
+def sum_of_mixes(parts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
     total = Mix()
     for part in parts:
         for name, counter in vars(total).items():

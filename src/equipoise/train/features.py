@@ -4,11 +4,6 @@ The loop fills a `Features` (gathered from all processes, and whole under GradCa
 Losses know nothing about models, processes or files, so each can be read next to its paper and tested with random
 vectors.
 
-Shapes: B samples, K slots for negatives, M dense captions, P image patches, T text tokens, D dimensions. All vectors
-are unit-norm except patches and tokens. Where a sample has no positive, no negative in a slot or no hard image, the
-mask is False and the row has any finite value (usually zeros), which a loss must ignore. A mask of None means that all
-rows exist.
-
 Features are float32 or float64, outside autocast: a similarity of 0.25 times a scale of 100 has only two digits after
 the point in bfloat16, less than a hard negative's margin.
 """
@@ -25,6 +20,11 @@ from torch import Tensor
 
 @dataclass
 class Features:
+    """Shapes: B samples, K slots for negatives, M dense captions, P image patches, T text tokens, D dimensions. All
+    vectors are unit-norm except patches and tokens. Where a sample has no positive, no negative in a slot or no hard
+    image, the mask is False and the row has any finite value (usually zeros), which a loss must ignore. A mask of None
+    means that all rows exist."""
+
     image: Tensor  # (B, D)
     caption: Tensor  # (B, D)
     scale: Tensor  # exp(logit_scale), a scalar

@@ -163,7 +163,7 @@ def test_columns_of_one_name_are_averaged_and_ids_kept(table: Path) -> None:
     assert isinstance(data, RatingSet)
     assert [(pair.id, pair.rating) for pair in data.pairs] == [("0", 1.5), ("7", 3.0)]
     path.write_text("image,caption,score\nred.png,a,1\n")
-    with pytest.raises(UserError, match="line 1: expected the columns image, caption, rating, found image, caption"):
+    with pytest.raises(UserError, match='line 1: expected the columns image, caption, rating, found "image, caption'):
         open_set(f"ratings:{path}", data=table)
     path.write_text("image,caption,rating\nred.png,a,good\nred.png,b,inf\nblue.png,,2\n")
     with pytest.raises(UserError, match=r"(?s)3 problems.*line 2: ratings.0: .*line 3: .*line 4: caption"):
@@ -185,3 +185,13 @@ def test_flickr8ks_experts(table: Path) -> None:
 def test_flickr8ks_experts_whole(shared_data: Path) -> None:
     data = open_set("flickr8k-ratings", source=shared_data / "flickr8k")
     assert isinstance(data, RatingSet) and len(data.pairs) == 5822 and len(data.refs()) == 1000
+
+
+def test_json_is_read_whatever_its_name_is(table: Path) -> None:
+    rows = [{"image": f"{name}.png", "caption": "a", "rating": n, "ratings": None} for n, name in enumerate(COLOURS)]
+    (path := table / "rated.txt").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = open_set(f"ratings:{path}", data=table)
+    assert isinstance(data, RatingSet) and [pair.rating for pair in data.pairs] == [float(n) for n in range(len(rows))]
+    (path := table / "rated.jsonl").write_text("5\n")
+    with pytest.raises(UserError, match="expected an object with image, caption and rating, found 5"):
+        open_set(f"ratings:{path}", data=table)

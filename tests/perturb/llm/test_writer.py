@@ -71,7 +71,7 @@ def test_the_judge_tells_a_likely_negative_from_an_absurd_one() -> None:
     lines = "A brown dog sleeps on a bench near a window.\nA brown dog sleeps on a giraffe near a window."
     caption = Caption(CAPTION)
     judged = judged_of(caption, balanced(writer=LlmWriter(Scripted(lines))).sources)["object"]
-    chance = {each.to: row[0] for tier in judged for each, row in tier if each.by == "llm"}
+    chance = {each.to: row[0] for tier in judged for each, row in tier if each.by == "llm:scripted"}
     assert chance["bench"] > chance["giraffe"] and chance["giraffe"] < 0.5
 
 

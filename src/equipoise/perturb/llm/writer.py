@@ -27,10 +27,8 @@ _PLAIN = re.compile(r"[a-z]+(?:['-][a-z]+)*(?: [a-z]+(?:['-][a-z]+)*)*")
 
 
 class LlmWriter:
-    name = "llm"
-
     def __init__(self, llm: Llm) -> None:
-        self._llm = llm
+        self._llm, self.name = llm, f"llm:{llm.settings.model}"
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         for each in self._asked(caption, "REWORD", target) if target in LETTERS else ():

@@ -30,6 +30,7 @@ _MUTUAL = word_set("mutual places")
 _NO_PLACES = word_set("no places")
 _SCENES = word_set("scenes of all")
 _FIRST_SCENES = _SCENES | word_set("scenes that may come first")
+_NOT_OF_ALL, _PICTURES = word_set("scenes of some"), word_set("pictures")
 _TOGETHER = frozenset(("each other", "one another", "side by side"))
 _ELSEWHERE = word_set("verbs across places")
 _CARRIERS = word_set("carriers")
@@ -186,6 +187,9 @@ def scene_first(clause: Clause) -> Iterator[Said]:
         return
     if clause.word(scene) == "area" or any(p.letter == "x" and clause.word(p) not in _TOGETHER for p in middle):
         return  # around a fenced in area
+    things = [part.head for part in middle if part.letter in "nm"]
+    if (things and scene.head in _NOT_OF_ALL) or _PICTURES.intersection(things):
+        return  # a woman feeds ducks in a pond, a man holds a photo of a boat in the ocean
     verbs = [verb, *(part for part in middle if part.letter == "g")]
     if any(part.head in _ELSEWHERE for part in verbs) or (verb.letter == "d" and clause.word(verb) not in _FIRST):
         return

@@ -25,9 +25,8 @@ from equipoise.core.files import json_line
 from equipoise.core.plugins import is_named, own_line
 from equipoise.data.items import ImageRef, Item, Text
 from equipoise.data.readers.captions.groups import Group, Record
-from equipoise.perturb import mix
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.mix import Mix
+from equipoise.perturb.mix import Mix, sum_of_mixes
 from equipoise.perturb.recipe import TOGETHER, Candidate, Perturbed, Recipe, edit_class, perturb_caption, prepare
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.parts import Parts
@@ -361,4 +360,4 @@ def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
     for part in reversed(parts):
         examples |= part["lacking_at"]
     total["lacking_at"] = {name: examples[name] for name in total["lacking"]}
-    return {**total, "mix": mix.summed(part["mix"] for part in parts)}
+    return {**total, "mix": sum_of_mixes(part["mix"] for part in parts)}

@@ -34,7 +34,7 @@ def logsumexp(logits: Tensor, mask: Tensor, dim: int | tuple[int, ...]) -> Tenso
 
 
 def mean(values: Tensor, mask: Tensor) -> Tensor:
-    """The mean over the values in the mask; 0 without gradient if there are none."""
+    """The mean over the values in the mask; 0, with a gradient of 0, if there are none."""
     return torch.where(mask, values, 0).sum() / mask.sum().clamp(min=1)
 
 

@@ -100,8 +100,8 @@ def _refuse_idle(name: str, function: Callable[..., Recipe], recipe: Recipe, giv
         except UserError:
             continue
         if _live(without) == _live(recipe):
-            problems.add(option, f"{written(value)} changes nothing: the loss it belongs to is switched off")
-    problems.raise_if_any("Leave it out, or switch that loss on.")
+            problems.add(option, f"{written(value)} changes nothing with the other options given")
+    problems.raise_if_any("Leave it out, or change the option that switches it off.")
 
 
 def _live(recipe: Recipe) -> Recipe:

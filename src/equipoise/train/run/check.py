@@ -42,7 +42,10 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list
             said = f"has a {what} this recipe takes ({kinds}); {having} have a {what} at all"
             problems.add(f"{what}s", f"none of {len(items)} items {said}")
     if counts.get("both") == 0 and counts["a positive"] and counts["a negative"]:
-        advice = "equipoise perturb CAPTIONS --recipe hard_positives_rules,crepe_ma_2023 writes both"
+        advice = (
+            "items of two files are not joined: equipoise perturb CAPTIONS --recipe "
+            "hard_positives_rules,crepe_ma_2023 writes both, and perturbing an items file adds to it"
+        )
         problems.add("pairs", f"none of {len(items)} items has a positive and a negative; {advice}")
     if needs.hard_images and not any("hard_images" in item.tags for item in items):
         advice = "equipoise perturb ITEMS --hard-images MODEL --images DIR --out F.jsonl finds them"
@@ -80,7 +83,9 @@ def _summary(recipe: Recipe, items: Sequence[Item], counts: dict[str, int]) -> l
     shown = ", ".join(f"{name} {count:,} ({100 * count / len(items):.1f} %)" for name, count in counts.items())
     lines = [f"{len(items):,} samples; with {shown}"]
     if lacking := len(items) - counts.get("both", len(items)):
-        lines.append(f"warning: {lacking:,} samples lack a positive or a negative; they train only the other losses")
+        lines.append(
+            f"warning: {lacking:,} samples lack a positive or a negative, and do not train the losses that need it"
+        )
     if len(slots := recipe.needs.negatives) > 1:
         filled = {slot.name: sum(_fits(slot, item.negatives) for item in items) for slot in slots}
         lines.append("negatives: " + ", ".join(f"{name} {count:,}" for name, count in filled.items()))

@@ -23,7 +23,7 @@ from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_text
 from equipoise.data.images import ImageSource
 from equipoise.data.items import ImagePath, ImageRef, Words
-from equipoise.data.readers.records import EMPTY, TYPED, Row, explain, kind_of, rows, table
+from equipoise.data.readers.records import EMPTY, TYPED, Row, explain, is_json, kind_of, rows, short, table
 from equipoise.data.readers.sets.captions import flickr8k_captions
 from equipoise.data.readers.sets.kinds import Rated, RatingSet
 
@@ -39,12 +39,13 @@ class _Pair(BaseModel):
     image: ImagePath
     caption: Words
     rating: Rating | None = None
-    ratings: list[Rating] = []
+    ratings: list[Rating] | None = None
 
 
 def read_ratings(path: Path, name: str, source: ImageSource) -> RatingSet:
     problems = Problems(str(path))
-    typed = kind_of(path) in TYPED  # a cell of a table is text, whatever is in it
+    kind = kind_of(path)
+    typed = kind in TYPED or (kind not in {".csv", ".tsv"} and is_json(path))  # a cell of a table is text
     found = rows(path) if typed else _table(path)
     return _set(name, source, _pairs((row for row in found if row.problem != EMPTY), problems, typed), path, problems)
 
@@ -53,7 +54,9 @@ def _table(path: Path) -> Iterator[Row]:
     """Rows with our columns alone; all that begin with `rating` are its ratings."""
     header, found = table(path, several=("rating",))
     if not {"image", "caption"} <= set(header) or not any(column.startswith("rating") for column in header):
-        raise UserError(f"{path}, line 1: expected the columns image, caption, rating, found {', '.join(header)}")
+        raise UserError(
+            f"{path}, line 1: expected the columns image, caption, rating, found {short(', '.join(header))}"
+        )
     for line, cells in found:
         filled = [(column, cell) for column, cell in zip(header, cells, strict=True) if cell.strip()]
         ours: dict[str, Any] = {column: cell for column, cell in filled if column in ("id", "image", "caption")}
@@ -63,15 +66,15 @@ def _table(path: Path) -> Iterator[Row]:
 def _pairs(found: Iterable[Row], problems: Problems, typed: bool) -> list[Rated]:
     pairs = []
     for where, value, problem in found:
-        if problem:
-            problems.add(where, problem)
+        if problem or not isinstance(value, dict):
+            problems.add(where, problem or f"expected an object with image, caption and rating, found {short(value)}")
             continue
         try:
             one = _Pair.model_validate(value, strict=typed)
         except ValidationError as error:
             explain(error, where, problems)
             continue
-        ratings = [*([] if one.rating is None else [one.rating]), *one.ratings]
+        ratings = [*([] if one.rating is None else [one.rating]), *(one.ratings or [])]
         if not ratings:
             problems.add(where, "expected a rating, found none")
             continue
