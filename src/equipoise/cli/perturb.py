@@ -174,7 +174,8 @@ def perturb(
         keep_all=keep_all,
     )
     if asking and setup.llm is not None:
-        typer.echo(f"asking {llm_model} at {setup.llm.shown} for every caption that is not in the cache", err=True)
+        often = " (balanced asks twice)" if "balanced" in asking else ""
+        typer.echo(f"asking {llm_model} at {setup.llm.shown} for captions that are not in the cache{often}", err=True)
     report = perturb_file(
         captions,
         out,

@@ -248,7 +248,7 @@ _RARE = set(ItemScores.model_fields) - {"id", "image", "caption", "positives", "
 def read_scores(path: str | Path, doubled: bool = True) -> Scores:
     """The scores of a JSONL file; every problem of the file is raised at once.
 
-    `doubled` is False where the file is known to be ours, so that no key of it stands twice.
+    `doubled` is False where the file is known to be ours, so that none of its keys appears twice.
     """
     path = Path(path)
     problems = Problems(str(path))

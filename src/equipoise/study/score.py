@@ -52,7 +52,7 @@ class Agreement(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """One judged thing: its cluster for resampling, and each annotator's value (None: no answer)."""
+    """One judged thing: its cluster for resampling, and the value of each annotator who answered."""
 
     cluster: Hashable
     values: Sequence[Any]

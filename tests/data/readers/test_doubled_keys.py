@@ -1,4 +1,4 @@
-"""A key that stands twice is an error, in every kind of JSON that is read."""
+"""A key that appears twice is an error, in every kind of JSON that is read."""
 
 from __future__ import annotations
 

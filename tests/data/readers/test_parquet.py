@@ -136,7 +136,7 @@ def test_a_bad_row_is_named_and_its_neighbours_are_read(tmp_path: Path, monkeypa
     pq.write_table(table, tmp_path / "bad.parquet")
     with pytest.raises(UserError) as raised:
         load_items(tmp_path / "bad.parquet")
-    assert "row 6: a key stands twice" in str(raised.value) and "row 9: id: 'x' is already used" in str(raised.value)
+    assert "row 6: a key appears twice" in str(raised.value) and "row 9: id: 'x' is already used" in str(raised.value)
 
 
 def test_batches_are_bounded_by_the_longest_text_not_by_all_texts_of_a_dictionary(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def _cut(array: Any, *below: Any) -> Iterator[tuple[list[Any], ...]]:
 def _map(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
     found = dict(zip(keys, values, strict=True))
     if len(found) < len(keys):
-        raise KeyError("a key stands twice")
+        raise KeyError("a key appears twice")
     return found
 
 
@@ -163,7 +163,7 @@ def _why(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8"
     if isinstance(error, KeyError):
-        return f"a key stands twice in a map ({_said(error)})"
+        return f"a key appears twice in a map ({_said(error)})"
     return f"cannot be read ({_said(error)})"
 
 

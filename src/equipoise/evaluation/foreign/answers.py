@@ -58,7 +58,7 @@ def bivlc(sheets: Sequence[Sheet]) -> Foreign:
         for item, won in zip(items, wins, strict=True)
     ]
     notes = (
-        f"{len(twice)} pair of captions stands twice, with other images" if twice else "",
+        f"{len(twice)} pair of captions appears twice, with other images" if twice else "",
         "examples are numbered as the file has them: its image columns name no image",
     )
     return Foreign("BiVLC's outcomes", rows, True, notes, items)

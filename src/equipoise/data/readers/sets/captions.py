@@ -1,6 +1,6 @@
 """Captions with their photos: Karpathy's splits, CLIP_benchmark's shards, Flickr8k, Items, and any captions file.
 
-A text that stands twice under one photo counts once there. Items lend their captions alone: positives and negatives are
+A text that appears twice under one photo counts once. Items lend their captions alone: positives and negatives are
 what `equipoise eval` asks about.
 """
 
