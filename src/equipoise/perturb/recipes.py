@@ -321,7 +321,7 @@ class Setup:
 
 def recipe_names() -> dict[str, str]:
     """Every recipe with what it makes."""
-    return {name: recipe.about for name, recipe in RECIPES.items()} | LLM_RECIPES
+    return {name: recipe.about for name, recipe in (RECIPES | LLM_RECIPES).items()}
 
 
 @functools.cache

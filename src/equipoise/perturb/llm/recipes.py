@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import tomllib
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from equipoise.core.llm_client import Answer, Llm
 from equipoise.data.items import Operation
@@ -41,8 +41,9 @@ class Prompt(NamedTuple):
         return self.template.replace("{example}", caption)
 
 
-_FOUND: dict[str, Any] = tomllib.loads(read_text("prompts.toml"))
-PROMPTS = {name: Prompt(name, **about) for name, about in _FOUND.items()}
+PROMPTS: dict[str, Prompt] = {}
+for _name, _about in tomllib.loads(read_text("prompts.toml")).items():
+    PROMPTS[_name] = Prompt(_name, **_about)
 SWAP_BELOW = 15  # words: the paper only swaps shorter captions
 
 
@@ -57,7 +58,7 @@ class _Asked(NamedTuple):
     checks: tuple[Check, ...] = (valid, keeps_meaning, grammar)
 
 
-_RECIPES = {
+LLM_RECIPES = {
     "hard_positives_kamath_2024": _Asked(
         'Kamath et al.: a language model replaces a word, and swaps around "and" in captions under 15 words; checked.',
         ("REPLACE", "SWAP"),
@@ -70,11 +71,10 @@ _RECIPES = {
         ("REPLACE_VERB", "REPLACE_SPATIAL"),
     ),
 }
-LLM_RECIPES: dict[str, str] = {name: asked.about for name, asked in _RECIPES.items()}
 
 
 def llm_recipe(name: str, llm: Llm) -> Recipe:
-    asked = _RECIPES[name]
+    asked = LLM_RECIPES[name]
     slots = tuple(
         Slot(f"positive {prompt}", (_asking(llm, prompt, any_text in asked.checks),)) for prompt in asked.prompts
     )
