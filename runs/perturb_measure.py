@@ -110,10 +110,7 @@ def _print_llm(groups: list[tuple[str, list[str]]], precision: float, writer: Ll
     both = balanced(precision, writer)
     recipes = {"lists": balanced(precision), "model": dataclasses.replace(both, sources=(writer,)), "both": both}
     captions = [Caption(text, tuple(others)) for _, (text, *others) in groups]
-    found = {  # a caption keeps what it was judged for, so each recipe gets its own
-        name: [perturb_caption(recipe, Caption(one.text, one.others)) for one in captions]
-        for name, recipe in recipes.items()
-    }
+    found = {name: [perturb_caption(recipe, one) for one in captions] for name, recipe in recipes.items()}
     for caption, one in zip(captions, found["model"], strict=True):
         for each in (*one.positives, *one.negatives):
             if each.edit.by == writer.name:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from equipoise.evaluation.results import read_result
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 SHARED_DATA = Path(os.environ.setdefault("EQUIPOISE_TEST_DATA", str(BESIDE)))
+Command = Callable[..., tuple[int, str, str]]
 ABSENT = "needs the whole annotation files (tests/data/README.md says how to get them)"
 
 
@@ -38,6 +40,22 @@ def _not_quiet() -> None:
     """A command with --quiet hushes its process to the end; here the next test's warnings would be lost with it."""
     progress.be_quiet(False)
     logging.getLogger().setLevel(logging.WARNING)
+
+
+@pytest.fixture
+def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs a command line: exit code, standard output, standard error."""
+    from equipoise.cli import main
+
+    def called(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["equipoise", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.err + printed.out
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    return called
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,6 @@ from PIL import Image
 
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import PAPER_METRICS
-from equipoise.cli import main
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -53,7 +52,7 @@ class Model:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Run]:
+def run(monkeypatch: pytest.MonkeyPatch, command_line: Run, tmp_path: Path) -> Iterator[Run]:
     """Run a command in a folder with a module `toy_bench`, its annotations and its photos."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
@@ -66,15 +65,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     rows.append({"image": "0.png", "caption": "the right cat", "foil": "a dog", "group": "small"})
     (tmp_path / "test.jsonl").write_text("\n".join(map(json.dumps, rows)))
 
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["equipoise", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.err + printed.out
-        return int(ended.value.code or 0), printed.out, printed.err
-
-    yield command
+    yield command_line
     for name in [name for name in sys.modules if name.startswith("toy_")]:
         del sys.modules[name]
 

@@ -342,6 +342,9 @@ def check(options: argparse.Namespace) -> None:
         print(f"dev-vsr_{law}: {sum(item.caption in test for item in own)} of {len(own)} statements are in test too")
     far = [item for item in items("test-vsr_symmetric") if "far away from" in item.negatives[0].text]
     print(f"test-vsr_symmetric: {len(far)} false versions say far away from")
+    for name, kind in (("balanced", "negatives"), ("phrases", "negatives"), ("negclip", "positives")):
+        ops = Counter(text.edit.op for item in items(f"train-{name}") for text in getattr(item, kind) if text.edit)
+        print(f"train-{name}: {ops['swap']:,} of {ops.total():,} {kind} exchange words")
 
 
 def main() -> None:

@@ -10,12 +10,11 @@ import pytest
 from PIL import Image
 from tests.cli.commands import Run
 
-from equipoise.cli import main
 from equipoise.data.items import ImageRef, Item, texts, write_items
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, command_line: Run, tmp_path: Path) -> Run:
     """Run a command in an empty folder with a cache of its own: (exit code, standard output, standard error)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
@@ -28,15 +27,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         "    def v(self, raw): return np.random.default_rng(list(hashlib.sha256(raw).digest())).normal(size=8)\n"
     )
 
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["equipoise", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.err + printed.out
-        return int(ended.value.code or 0), printed.out, printed.err
-
-    yield command  # type: ignore[misc]
+    yield command_line  # type: ignore[misc]
     sys.modules.pop("mine", None)
 
 

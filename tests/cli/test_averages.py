@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.cli import main
 from equipoise.evaluation.results import record_hash
 
 Run = Callable[..., tuple[int, str, str]]
@@ -35,7 +33,7 @@ class Model:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, command_line: Run, tmp_path: Path) -> Run:
     """Run a command in a folder with a small SugarCrepe, a photo and a model."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
@@ -50,15 +48,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         }
         (tmp_path / f"{split}.json").write_text(json.dumps(records))
 
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["equipoise", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.err + printed.out
-        return int(ended.value.code or 0), printed.out, printed.err
-
-    return command
+    return command_line
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:

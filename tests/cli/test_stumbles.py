@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.cli import main
-
 Run = Callable[..., tuple[int, str, str]]
 
 MODEL = '''
@@ -28,7 +26,7 @@ class Model:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Run]:
+def run(monkeypatch: pytest.MonkeyPatch, command_line: Run, tmp_path: Path) -> Iterator[Run]:
     """Run a command in a folder with three photos and a model: (exit code, standard output, standard error)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
@@ -38,15 +36,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     for number in range(3):
         Image.fromarray(np.full((8, 8, 3), 80 * number, np.uint8)).save(f"photos/{number}.png")
 
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["equipoise", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.err + printed.out
-        return int(ended.value.code or 0), printed.out, printed.err
-
-    yield command
+    yield command_line
     sys.modules.pop("stumbles_model", None)
 
 

@@ -11,7 +11,7 @@ from equipoise.core.llm_client import Answer, Llm, LlmSettings
 from equipoise.data.items import load_items
 from equipoise.perturb import Caption, Setup, perturb_file
 from equipoise.perturb.llm.writer import LlmWriter
-from equipoise.perturb.operations.replace import judged_of
+from equipoise.perturb.operations.replace import Judged, judged_of
 from equipoise.perturb.recipes import balanced
 
 __all__ = ["server"]
@@ -73,6 +73,16 @@ def test_the_judge_tells_a_likely_negative_from_an_absurd_one() -> None:
     judged = judged_of(caption, balanced(writer=LlmWriter(Scripted(lines))).sources)["object"]
     chance = {each.to: row[0] for tier in judged for each, row in tier if each.by == "llm:scripted"}
     assert chance["bench"] > chance["giraffe"] and chance["giraffe"] < 0.5
+
+
+def test_two_recipes_may_share_a_caption() -> None:
+    caption, writer = Caption(CAPTION), LlmWriter(Scripted("A brown dog sleeps on a bench near a window."))
+
+    def sources(found: Judged) -> set[str]:
+        return {each.by for tier in found["object"] for each, _ in tier}
+
+    assert writer.name not in sources(judged_of(caption, balanced().sources))
+    assert writer.name in sources(judged_of(caption, balanced(writer=writer).sources))
 
 
 def test_balanced_asks_twice_a_caption_and_once_for_all(server: Server, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def rows(
     """
     require_file(path)
     kind = kind_of(path)
-    if kind in {".csv", ".tsv"} or (kind not in TYPED and not is_json(path)):
+    if is_table(path):
         header, found = table(path, quoted=quoted)
         for line, cells in found:
             yield Row(f"line {line}", dict(zip(header, cells, strict=True)))
@@ -63,7 +63,13 @@ def rows(
 TYPED = {".json", ".jsonl", ".ndjson", ".parquet"}
 
 
-def is_json(path: Path) -> bool:
+def is_table(path: Path) -> bool:
+    """Whether its cells are text, whatever is in them."""
+    kind = kind_of(path)
+    return kind in {".csv", ".tsv"} or (kind not in TYPED and not _is_json(path))
+
+
+def _is_json(path: Path) -> bool:
     """By the first mark of a file whose name says nothing; an empty one is JSON's to refuse."""
     with whole(path), as_text(path, errors="replace") as handle:
         return handle.read(4096).lstrip()[:1] in {"{", "[", ""}

@@ -11,7 +11,7 @@ import itertools
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -122,7 +122,7 @@ class Caption:
                 raise UserError(f"a caption is text; found {text!r} ({type(text).__name__})")
 
     @functools.cached_property
-    def kept(self) -> dict[str | int, Any]:
+    def kept(self) -> dict[Hashable, Any]:
         return {}  # what is worked out once for a caption, by whoever works it out
 
     @functools.cached_property

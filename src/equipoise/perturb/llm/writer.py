@@ -40,10 +40,11 @@ class LlmWriter:
         return self._asked(caption, "CONTRADICT", target)
 
     def _asked(self, caption: Caption, name: str, target: Section) -> Iterator[Proposal]:
-        if name not in caption.kept:  # one question for all targets
+        if (name, self) not in caption.kept:  # one question for all targets
             prompt = PROMPTS[name]
-            caption.kept[name] = list(self._read(caption, self._llm.ask(prompt.about(caption.text), prompt.max_tokens)))
-        return (each for each in caption.kept[name] if each.target == target)
+            answer = self._llm.ask(prompt.about(caption.text), prompt.max_tokens)
+            caption.kept[name, self] = list(self._read(caption, answer))
+        return (each for each in caption.kept[name, self] if each.target == target)
 
     def _read(self, caption: Caption, answer: Answer) -> Iterator[Proposal]:
         lines = answer.text.splitlines()

@@ -189,7 +189,7 @@ Judged = dict[Section, list[list[tuple[Proposal, list[float]]]]]  # what each so
 
 def prepare(captions: Sequence[Caption], sources: Sources) -> None:
     """Judge all that the sources propose for all captions at once, and keep it with each caption."""
-    captions = [caption for caption in captions if "judged" not in caption.kept]
+    captions = [caption for caption in captions if ("judged", sources) not in caption.kept]
     readings = readings_of(captions)
     offer(captions)
     proposed = [
@@ -202,7 +202,7 @@ def prepare(captions: Sequence[Caption], sources: Sources) -> None:
         judged: Judged = {
             target: [list(zip(tier, left, strict=False)) for tier in tiers] for target, tiers in found.items()
         }
-        caption.kept["judged"] = judged
+        caption.kept["judged", sources] = judged
 
 
 def replace_judged(
@@ -279,9 +279,9 @@ ALONE, SURER = 2.7, 0.875
 
 
 def judged_of(caption: Caption, sources: Sources) -> Judged:
-    if "judged" not in caption.kept:
+    if ("judged", sources) not in caption.kept:
         prepare([caption], sources)
-    found: Judged = caption.kept["judged"]
+    found: Judged = caption.kept["judged", sources]
     return found
 
 

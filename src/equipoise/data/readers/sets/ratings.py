@@ -23,7 +23,7 @@ from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_text
 from equipoise.data.images import ImageSource
 from equipoise.data.items import ImagePath, ImageRef, Words
-from equipoise.data.readers.records import EMPTY, TYPED, Row, explain, is_json, kind_of, rows, short, table
+from equipoise.data.readers.records import EMPTY, Row, explain, is_table, rows, short, table
 from equipoise.data.readers.sets.captions import flickr8k_captions
 from equipoise.data.readers.sets.kinds import Rated, RatingSet
 
@@ -44,8 +44,7 @@ class _Pair(BaseModel):
 
 def read_ratings(path: Path, name: str, source: ImageSource) -> RatingSet:
     problems = Problems(str(path))
-    kind = kind_of(path)
-    typed = kind in TYPED or (kind not in {".csv", ".tsv"} and is_json(path))  # a cell of a table is text
+    typed = not is_table(path)
     found = rows(path) if typed else _table(path)
     return _set(name, source, _pairs((row for row in found if row.problem != EMPTY), problems, typed), path, problems)
 

@@ -1,0 +1,129 @@
+"""What the tables of COCO call their models and test items, and which models they compare."""
+
+from __future__ import annotations
+
+from itertools import product
+
+TOWERS = {"m": "MiniLM", "s": "text tower from scratch"}
+NAMES = {
+    "base": "base",
+    "control": "captions alone",
+    "hn-negclip": "NegCLIP's negatives",
+    "hp-hn-negclip": "NegCLIP's negatives, hard positives",
+    "hn": "`balanced` negatives",
+    "hp-hn": "`balanced`, the paper's recipe",
+    "ce-clip": "`balanced`, CE-CLIP",
+    "ours": "`balanced`, `equipoise_2026`",
+    "hn-swaps": "`balanced` and swaps, negatives alone",
+    "hp-hn-swaps": "`balanced` and swaps, the paper's recipe",
+    "ce-clip-swaps": "`balanced` and swaps, CE-CLIP",
+    "ours-swaps": "`balanced` and swaps, `equipoise_2026`",
+    "hn-best": "chosen on dev: negatives alone",
+    "hp-hn-best": "chosen on dev: the paper's recipe",
+    "ce-clip-best": "chosen on dev: CE-CLIP",
+    "ours-best": "chosen on dev: `equipoise_2026`",
+}
+MORE = {
+    "hp-hn-0": "the paper's recipe, weight of negatives 0",
+    "hp-hn-0.25": "... 0.25",
+    "hp-hn-0.5": "... 0.5",
+    "hp-hn-0.75": "... 0.75",
+    "hp-hn-replace-only": "the paper's recipe, replaced words only",
+    "hp-hn-swap-only": "the paper's recipe, exchanged words only",
+    "ce-clip-itc": "CE-CLIP, ITC(hn) alone",
+    "ce-clip-imc": "... and IMC",
+    "ce-clip-cmr": "... and CMR",
+    "ce-clip-fixed": "CE-CLIP with a fixed threshold",
+    "hp-hn-keep": "the paper's recipe, keeping the base's preferences",
+    "hp-hn-margin": "the paper's recipe, two negatives and a margin",
+    "ce-clip-positives": "CE-CLIP with hard positives",
+    "svlc": "SVLC",
+    "dac": "DAC",
+    "ours-no-rank": "`equipoise_2026` without ranking",
+    "ours-no-text": "... without the loss between texts",
+    "ours-no-agreement": "... without equal scores",
+    "ours-no-keep": "... without keeping the base's preferences",
+    "ours-no-second-caption": "... without the positive as second caption",
+    "ours-one-negative": "... with one negative",
+}
+FUSED = {  # of matching.py
+    "base": "base, matching head trained on captions",
+    "control": "captions alone: ITC + ITM",
+    "hn": "`balanced`: negatives for the head",
+    "ce-xvlm": "`balanced`: CE-XVLM",
+    "ce-xvlm-hp": "`balanced`: CE-XVLM and hard positives",
+    "hn-swaps": "`balanced` and swaps: negatives for the head",
+    "ce-xvlm-swaps": "`balanced` and swaps: CE-XVLM",
+    "ce-xvlm-hp-swaps": "`balanced` and swaps: CE-XVLM and hard positives",
+}
+FUSED_PAIRS = [
+    (f"{after}{swaps}{part}", f"{before}{part}")
+    for swaps, part in product(("", "-swaps"), ("", "-itm"))
+    for after, before in (
+        ("hn", "control"), ("ce-xvlm", "control"), ("ce-xvlm-hp", "control"), ("ce-xvlm", f"hn{swaps}"),
+        ("ce-xvlm-hp", f"ce-xvlm{swaps}"),
+    )
+]  # fmt: skip
+ABLATIONS = {  # title: models, all trained on the same texts
+    "hard-positive paper, Tables 3 and 1d (`balanced` and swaps)": [
+        "control", "hp-hn-0", "hp-hn-0.25", "hp-hn-0.5", "hp-hn-0.75", "hp-hn-swaps", "hn-swaps", "hp-hn-replace-only",
+        "hp-hn-swap-only",
+    ],
+    "CE-CLIP, Table 4 (`balanced` and swaps)": [
+        "control", "ce-clip-itc", "ce-clip-imc", "ce-clip-cmr", "ce-clip-swaps", "ce-clip-fixed",
+    ],
+    "rivals, also with parts of ours (`balanced`)": [
+        "hp-hn", "hp-hn-keep", "hp-hn-margin", "ce-clip", "ce-clip-positives", "svlc", "dac", "ours",
+    ],
+    "ours without a part (`balanced`)": ["ours", *(name for name in MORE if name.startswith("ours-"))],
+}  # fmt: skip
+PRINTED = {  # in the papers
+    "hp-hn-0": ("weight 0", "hp_table_3", "hp", (1, 6)),
+    "hp-hn-0.25": ("0.25", "hp_table_3", "hn-25", (1, 6)),
+    "hp-hn-0.5": ("0.5", "hp_table_3", "hn-50", (1, 6)),
+    "hp-hn-0.75": ("0.75", "hp_table_3", "hn-75", (1, 6)),
+    "hp-hn-swaps": ("1", "hp_table_3", "hp-hn", (1, 6)),
+    "hn-swaps": ("negatives alone", "hp_table_3", "hn", (1, 6)),
+    "ce-clip-itc": ("ITC(hn)", "ce_table_4", "ce-itc", (4,)),
+    "ce-clip-imc": ("IMC", "ce_table_4", "ce-imc", (4,)),
+    "ce-clip-cmr": ("ITC(hn) and CMR", "ce_table_4", "ce-itc-cmr", (4,)),
+    "ce-clip-swaps": ("all three", "ce_table_4", "ce-clip", (4,)),
+}
+PUBLISHED = {1: "mean of four benchmarks", 2: "REPLACE: Augmented accuracy / Brittleness"}
+KINDS = {
+    "replace": "REPLACE",
+    "negclip": "NegCLIP's pairs",
+    "vsr_symmetric": "VSR symmetric",
+    "vsr_inverse": "VSR inverse",
+    "human": "human captions",
+    "foil": "VALSE foil-it",
+    "seen": "our items, seen words",
+    "unseen": "our items, unseen words",
+    "swap": "our items, swaps",
+    "phrases": "our items, phrases",
+}
+JOINED = {"replace": ("replace_relations", "replace_attributes")}  # one benchmark in two files
+SHARES = (0.0, 0.4, 0.6, 0.8, 1.0)  # of the finetuned weights
+METRICS = ("original", "augmented", "brittleness")
+SHORT = {"original": "Orig.", "augmented": "Aug.", "brittleness": "Brit."}
+SUMMARY = [
+    ("replace", "augmented"), ("replace", "brittleness"), ("negclip", "original"), ("vsr_symmetric", "augmented"),
+    ("vsr_inverse", "augmented"), ("foil", "augmented"), ("unseen", "augmented"),
+]  # fmt: skip
+PAIRS = [
+    ("hn-negclip", "control"), ("hp-hn-negclip", "control"), ("hn", "control"), ("hp-hn", "control"),
+    ("ce-clip", "control"), ("ours", "control"), ("ours", "base"), ("hp-hn", "hn"), ("ours", "hp-hn"),
+    ("hn-swaps", "hn"), ("hp-hn-swaps", "hp-hn"), ("ours-swaps", "ours"),
+    ("hn-best", "control"), ("hp-hn-best", "control"), ("ce-clip-best", "control"), ("ours-best", "control"),
+    ("hp-hn-best", "base"), ("ours-best", "base"), ("hp-hn-best", "hn-best"), ("ours-best", "hp-hn-best"),
+    ("ours-best", "ce-clip-best"), ("hp-hn-0", "control"), ("hp-hn-swaps", "hp-hn-0"),
+    ("hp-hn-replace-only", "hp-hn-swaps"), ("hp-hn-swap-only", "hp-hn-swaps"), ("ce-clip-itc", "control"),
+    ("ce-clip-imc", "ce-clip-itc"), ("ce-clip-cmr", "ce-clip-itc"), ("ce-clip-swaps", "ce-clip-itc"),
+    ("ce-clip-fixed", "ce-clip-swaps"), ("hp-hn-keep", "hp-hn"), ("hp-hn-margin", "hp-hn"), ("ours", "hp-hn-margin"),
+    ("ours", "hp-hn-keep"), ("ce-clip-positives", "ce-clip"),
+]  # fmt: skip
+RELATIONS = {
+    "vsr_symmetric": [("touching",), ("far away from", "far from", "away from", "detached from")],
+    "vsr_inverse": [("on top of", "above", "in", "inside", "within"), ("under", "beneath", "below")],
+}
+TAUGHT_ON = {"balanced": "`balanced`", "both": "`balanced` and swaps", "phrases": "`balanced` and phrases"}
