@@ -2,6 +2,7 @@
 
     python runs/coco/data.py photos --git MIRROR --shared ../shared/data --out DATA    captions, test items, photos
     python runs/coco/data.py edits --out DATA --workers 16                             hard texts for the captions
+    python runs/coco/data.py reword --out DATA                                         short phrases by thesaurus
     python runs/coco/data.py check --out DATA                                          what training and test share
 
 MIRROR is a git copy of hai4h/cnn-edge-detection, which has COCO's train2017 at 256 px; the photos are kept at 224 px.
@@ -17,6 +18,8 @@ DATA/{dev,test}-human.jsonl            three human captions: two of the photo, o
 DATA/test-foil.jsonl                   VALSE's foil-it; the positive is another caption of the photo
 DATA/train*.jsonl, DATA/{dev,test}-{seen,unseen,swap}.jsonl   as in runs/flickr8k/data.py, written by our engine
 DATA/{train,dev,test}-phrases.jsonl    short phrases out of the captions, with their edits (phrases.py)
+DATA/train-{thesaurus,known}.jsonl     short phrases reworded without and with REPLACE's words (thesaurus.py)
+DATA/dev-replace.jsonl                 short phrases reworded with REPLACE's words
 
 A photo that is in any benchmark is not in train or dev. Dev items are on photos without test items.
 """
@@ -48,6 +51,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 from needs import existing
 from phrases import phrases
 from PIL import Image
+from thesaurus import published, reworded
 
 from equipoise.benchmarks import registry
 from equipoise.data.items import ImageRef, Item, Text, load_items, write_items
@@ -320,6 +324,17 @@ def cut(items: list[Item]) -> list[Item]:
     return [phrase for item in items for phrase in phrases(item, random.Random(item.id))]
 
 
+def reword(options: argparse.Namespace) -> None:
+    train, dev = (list(load_items(options.out / f"{split}-captions.jsonl")) for split in ("train", "dev"))
+    first = [item for item in train if item.id.endswith("#0")]
+    for name, known in (("thesaurus", False), ("known", True)):
+        items = [one for item in first for one in reworded(item, random.Random(item.id), known)]
+        write_items(options.out / f"train-{name}.jsonl", items)
+        print(f"{name}: {len(items):,} phrases")
+    items = [one for item in dev for one in published(item, random.Random(item.id))]
+    write_items(options.out / "dev-replace.jsonl", sorted(items, key=lambda item: drawn(_number(item)))[:PHRASES])
+
+
 def check(options: argparse.Namespace) -> None:
     """What training and test share: photos, captions, sentences."""
     out = options.out
@@ -349,13 +364,13 @@ def check(options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("photos", "edits", "check"))
+    parser.add_argument("part", choices=("photos", "edits", "reword", "check"))
     parser.add_argument("--git", type=existing())
     parser.add_argument("--shared", type=existing("coco", "negclip", "vsr", "vl_checklist"))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    {"photos": make, "edits": edit, "check": check}[options.part](options)
+    {"photos": make, "edits": edit, "reword": reword, "check": check}[options.part](options)
 
 
 if __name__ == "__main__":
