@@ -30,7 +30,7 @@ def vit_b_32() -> Any:
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
-    from equipoise.evaluation.preflight.kept import checked
+    from equipoise.evaluation.preflight.judging import checked
 
     torch.set_num_threads(2)
     model = vit_b_32()

@@ -156,7 +156,7 @@ def test_bench_list_has_a_word_on_every_size_and_chance(run: Run) -> None:
 
 def test_build_replace_clean_cleans_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from equipoise.benchmarks.replace import clean as replace_clean
-    from equipoise.benchmarks.replace.words import LEXICON
+    from equipoise.benchmarks.replace.build import LEXICON
 
     red = [["VG_100K/1.jpg", {"POS": ["red car"], "NEG": ["green car"]}]]
     other = [["VG_100K/2.jpg", {"POS": ["a dog"], "NEG": ["a cat"]}]]

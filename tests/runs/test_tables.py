@@ -177,8 +177,7 @@ def test_frequencies_of_phrases_are_those_of_the_released_files(tables: Any) -> 
     source = ROOT.parent / "shared" / "data" / "vl_checklist"
     if not source.is_dir():
         pytest.skip("needs VL-CheckList's files")
-    from equipoise.benchmarks.replace.build import read_triples
-    from equipoise.benchmarks.replace.words import LEXICON
+    from equipoise.benchmarks.replace.build import LEXICON, read_triples
 
     counts = tables("lib.published").rows("hp_tables_4_to_6")
     assert sum(row[0] for row in counts.values()) == 27_443

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from equipoise.benchmarks import registry
-from equipoise.benchmarks.replace.words import LEXICON
+from equipoise.benchmarks.replace.build import LEXICON
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item
 from equipoise.evaluation.averages import MOST_GROUPS, summarise

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import Literal, NamedTuple
 
-from equipoise.benchmarks.replace.words import NEAR
+from equipoise.benchmarks.replace.clean import NEAR
 from equipoise.data.items import Edit, Item, Target, Text
 from equipoise.perturb.checks.meaning import not_true_already
 from equipoise.perturb.english.caption import Caption

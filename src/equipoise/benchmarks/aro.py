@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.facts import described, stored
+from equipoise.benchmarks.base import described, stored
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 

@@ -19,7 +19,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, Text
 from equipoise.perturb.english.tagging import Token, tag

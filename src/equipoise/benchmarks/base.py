@@ -1,4 +1,4 @@
-"""What every benchmark states about itself: its loader is a module, its facts are data/NAME.toml (facts.described).
+"""What every benchmark states about itself: its loader is a module, its facts are data/NAME.toml (`described`).
 
 How the addresses were verified, without a network: sizes and hashes of annotation files are those of copies that were
 compared with the repositories (length and end of each file at the commit named). Where nothing could be compared, size
@@ -7,16 +7,20 @@ and hash are None; the server is asked for the size, and the loader counts the r
 
 from __future__ import annotations
 
+import functools
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Item
 
+DATA = Path(__file__).with_name("data")
 PAIR_CHANCE = {"original": 1 / 2}  # caption against one negative
 PAPER_METRICS = {  # what a benchmark may ask for next to Original accuracy; evaluation/paper_metrics.py computes them
     "ranks": "recall at 1, 3, 5 and 10, mean and median rank of the caption among its negatives (CREPE)",
@@ -49,6 +53,20 @@ def in_words(count: int | None) -> str:
             return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.1f} GB"
+
+
+_NEEDED: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (  # by a metric: what an item lacks, whether it has it
+    ("truth", "lack the tag 'label'", lambda item: "label" in item.tags),
+    ("groups", "are answers without the tags 'pair' and 'ask' (text or image)",
+     lambda item: not _answered(item) or ("pair" in item.tags and item.tags.get("ask") in ("text", "image"))),
+    ("image", "are not two images and two captions (negative_images, negatives that describe them, \"paired\": true)",
+     lambda item: item.paired or _answered(item)),
+)  # fmt: skip
+
+
+def _answered(item: Any) -> bool:
+    """Whether these are scores of a generative model's answers."""
+    return bool(getattr(item, "answers", ()))
 
 
 CHECKED = ConfigDict(revalidate_instances="always")  # a user's own: whatever they wrote
@@ -117,3 +135,41 @@ class Benchmark:
         """Refuse a rule that this benchmark does not have, before a model has scored it for an hour."""
         if rule is not None and rule not in (known := [*self.averages, PLAIN]):
             raise UserError(f"{self.name}: no average {rule!r}; it has {', '.join(known)} (equipoise bench show)")
+
+    def require_tags(self, items: Sequence[Any]) -> None:
+        """Refuse items, or scores, that lack what its metrics read, before a model has scored them for an hour."""
+        problems = Problems(f"{self.name}: items that its metrics cannot be measured on")
+        for metric, what, has in _NEEDED:
+            if metric in (*self.metrics, *self.chance) and (without := [one.id for one in items if not has(one)]):
+                problems.add("", f"{len(without):,} of {len(items):,} items {what}, for instance {without[0]!r}")
+        problems.raise_if_any("Add what is missing, or give the items ids that are not the benchmark's.")
+
+
+@functools.cache
+def stored(name: str) -> dict[str, Any]:
+    """data/NAME.toml as it is."""
+    return tomllib.loads((DATA / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], **more: Any) -> Benchmark:
+    """The benchmark with the facts of data/NAME.toml, else of the one that `like` names; `more` its module computes."""
+    facts: dict[str, Any] = {"files": [], "photos": {}, "averages": {}, "metrics": []}
+    facts |= (stored(stored(name)["like"]) if "like" in stored(name) else {}) | stored(name) | more
+    files = [
+        Download(group["from"] + path, group.get("below", "") + path, *known)
+        for group in facts.pop("files")
+        for path, *known in group["rows"]
+    ]
+    sets = [
+        Download(url, f"images/{folder and folder + '/'}{url.rpartition('/')[2]}", size, sha256, unpack=True)
+        for photo_set, folder in facts.pop("photos").items()  # unpacked in a folder where its paths are written so
+        for url, size, sha256 in ((*row, None, None)[:3] for row in stored("photos/sets")[photo_set])
+    ]
+    facts |= {
+        "splits": {split: None if count == "unknown" else count for split, count in facts["splits"].items()},
+        "chance": {metric: float(Fraction(value)) for metric, value in facts["chance"].items()},
+        "averages": {rule: Average(**one | {"path": tuple(one["path"])}) for rule, one in facts["averages"].items()},
+        "metrics": tuple(facts["metrics"]),
+    }
+    known = {key: value for key, value in facts.items() if key not in ("place", "like", "item", "tables")}
+    return Benchmark(name=name, load=load, downloads=(*files, *sets), **known)

@@ -16,8 +16,7 @@ from typing import Any
 
 from pydantic import create_model
 
-from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.facts import described, stored
+from equipoise.benchmarks.base import Benchmark, described, stored
 from equipoise.benchmarks.reading import Case, Raw, check_splits, choose, hub_files, read, read_through
 from equipoise.data.items import Edit, ImageRef, Item, Target, texts
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Raw, check_splits
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Edit, ImageRef, Item, Operation, Target, Text

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import RootModel
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, choose, read, two_by_two
 from equipoise.data.items import Item
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from equipoise.benchmarks.aro import Number
+from equipoise.benchmarks.base import described
 from equipoise.benchmarks.ceilings import as_read
-from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.data.readers.records import short

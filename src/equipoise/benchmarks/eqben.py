@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Raw, check_splits, choose, two_by_two
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_json

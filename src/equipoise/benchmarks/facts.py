@@ -1,53 +1,16 @@
-"""What a benchmark says about itself: read from data/NAME.toml, for people (`bench show`), for programs (--json)."""
+"""What a benchmark says about itself, for people (`bench show`) and for programs (--json)."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import textwrap
-import tomllib
-from collections.abc import Callable, Sequence
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark, Download, in_words
+from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark, in_words
 from equipoise.benchmarks.ceilings import Ceilings
-from equipoise.data.items import Item
 
 TIES_HERE = "never a win, never brittle, always counted"
 _WIDTH, _LABEL = 100, 10
-DATA = Path(__file__).with_name("data")
-
-
-@functools.cache
-def stored(name: str) -> dict[str, Any]:
-    """data/NAME.toml as it is."""
-    return tomllib.loads((DATA / f"{name}.toml").read_text(encoding="utf-8"))
-
-
-def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], **more: Any) -> Benchmark:
-    """The benchmark with the facts of data/NAME.toml, else of the one that `like` names; `more` its module computes."""
-    facts: dict[str, Any] = {"files": [], "photos": {}, "averages": {}, "metrics": []}
-    facts |= (stored(stored(name)["like"]) if "like" in stored(name) else {}) | stored(name) | more
-    files = [
-        Download(group["from"] + path, group.get("below", "") + path, *known)
-        for group in facts.pop("files")
-        for path, *known in group["rows"]
-    ]
-    sets = [
-        Download(url, f"images/{folder and folder + '/'}{url.rpartition('/')[2]}", size, sha256, unpack=True)
-        for photo_set, folder in facts.pop("photos").items()  # unpacked in a folder where its paths are written so
-        for url, size, sha256 in ((*row, None, None)[:3] for row in stored("photos/sets")[photo_set])
-    ]
-    facts |= {
-        "splits": {split: None if count == "unknown" else count for split, count in facts["splits"].items()},
-        "chance": {metric: float(Fraction(value)) for metric, value in facts["chance"].items()},
-        "averages": {rule: Average(**one | {"path": tuple(one["path"])}) for rule, one in facts["averages"].items()},
-        "metrics": tuple(facts["metrics"]),
-    }
-    known = {key: value for key, value in facts.items() if key not in ("place", "like", "item", "tables")}
-    return Benchmark(name=name, load=load, downloads=(*files, *sets), **known)
 
 
 def facts(benchmark: Benchmark) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Raw, check_splits
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_json

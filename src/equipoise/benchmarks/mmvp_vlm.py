@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read, two_by_two
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item

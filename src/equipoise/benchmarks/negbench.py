@@ -19,7 +19,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from equipoise.benchmarks.facts import described, stored
+from equipoise.benchmarks.base import described, stored
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read, records
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Edit, ImageRef, Item, texts

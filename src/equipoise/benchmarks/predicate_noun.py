@@ -18,7 +18,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.images import image_size, read_image_bytes

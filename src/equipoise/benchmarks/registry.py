@@ -14,9 +14,8 @@ from typing import cast
 from pydantic import TypeAdapter, ValidationError
 
 from equipoise.benchmarks import by_fields, own, reading
-from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Benchmark
+from equipoise.benchmarks.base import DATA, PAPER_METRICS, PLAIN, Benchmark, stored
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
-from equipoise.benchmarks.facts import DATA, stored
 from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.core.plugins import is_named, load_named, own_code
 from equipoise.data.items import Item

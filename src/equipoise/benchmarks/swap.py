@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.benchmarks.aro import Attribution
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, choose, read
 from equipoise.core.errors import UserError, listed
 from equipoise.data.items import Edit, Item, texts

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import ImageRef, Item, texts
 

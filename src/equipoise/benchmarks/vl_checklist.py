@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import Field, RootModel
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import ImagePath, ImageRef, Item, Words, texts
 

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from equipoise.benchmarks.facts import described, stored
+from equipoise.benchmarks.base import described, stored
 from equipoise.benchmarks.reading import Case, Raw, check_splits, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 

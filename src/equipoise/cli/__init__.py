@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,6 +41,9 @@ from equipoise.cli.train import app as train_commands
 from equipoise.core.errors import UserError, printable, stopped_words
 from equipoise.core.progress import is_watched
 from equipoise.report import fold
+
+if TYPE_CHECKING:
+    from equipoise.evaluation.record import Preflight
 
 app = App(
     cls=Verbs,
@@ -164,7 +167,6 @@ def evaluate(
         raise UserError(f"--bench {bench!r}: names no benchmark; `equipoise bench list` shows all")
     if no_cache and cache is not None:
         raise UserError("--cache and --no-cache exclude each other; give one of them")
-    from equipoise.cli.machine import preflight_of
     from equipoise.core.provenance import default_cache
     from equipoise.evaluation.embedding.cache import EmbeddingCache, joined
     from equipoise.evaluation.metrics import load_metrics
@@ -195,7 +197,7 @@ def evaluate(
         typer.echo(printable(f"loading {model} ..."), err=True)
     with joined() as ranks:
         judged, store = load_model(model, device=device, dtype=dtype), None if no_cache else cache or default_cache()
-        checks = preflight_of(judged, model, store, skip_preflight) if ranks.number == 0 else None
+        checks = _preflight(judged, model, store, skip_preflight) if ranks.number == 0 else None
         results = evaluate_loaded(
             judged,
             loaded,
@@ -231,6 +233,26 @@ def evaluate(
             typer.echo(f"kept in {out}; look at it: equipoise report {out} --out report.html", err=True)
     if rows:  # one document for all benchmarks, so that a program can read it
         typer.echo(render(rows, shown, "the model was not checked (--skip-preflight)" if skip_preflight else ""))
+
+
+def _preflight(model: Any, spec: str, cache: Path | None, skip: bool) -> Preflight | None:
+    """The checks before a run; ends the command where one is wrong, and says in a line what is suspicious."""
+    from equipoise.evaluation.preflight.judging import checked
+    from equipoise.evaluation.record import Preflight
+
+    if skip:
+        return Preflight(checks=[])
+    found = checked(model, spec, cache)
+    if found is not None and found.wrong:
+        from equipoise.cli.machine import show_checks
+
+        show_checks(found.wrong, err=True)
+        said = f"error: {spec}: {found.words()}; nothing was scored. All checks: equipoise doctor {spec}. "
+        typer.echo(printable(f"{said}To score it as it is: --skip-preflight"), err=True)
+        raise typer.Exit(1)
+    if found is not None and any(one.verdict != "fine" for one in found.checks):
+        typer.echo(printable(f"checked: {found.words()}; what it means: equipoise doctor {spec}"), err=True)
+    return found
 
 
 @app.command()

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from packaging.requirements import Requirement
@@ -24,7 +24,7 @@ from equipoise.core.provenance import package_version as _version
 from equipoise.report import fold
 
 if TYPE_CHECKING:
-    from equipoise.evaluation.record import Check, Preflight
+    from equipoise.evaluation.record import Check
 
 Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
 
@@ -63,7 +63,7 @@ def broken(rows: list[Row]) -> list[str]:
 
 def check_model(spec: str, as_json: bool) -> int:
     """Print the checks of a model; the exit code."""
-    from equipoise.evaluation.preflight.kept import checked
+    from equipoise.evaluation.preflight.judging import checked
     from equipoise.models import load_model
 
     found = checked(load_model(spec), spec, default_cache())
@@ -77,24 +77,6 @@ def check_model(spec: str, as_json: bool) -> int:
         stopped = "; the other checks come after this fix" if last.verdict == "wrong" and last.name in _STOP else ""
         typer.echo(f"{spec}: {found.words()}{stopped}")
     return 1 if found.wrong else 0
-
-
-def preflight_of(model: Any, spec: str, cache: Path | None, skip: bool) -> Preflight | None:
-    """The checks before a run; ends the command where one is wrong, and says in a line what is suspicious."""
-    from equipoise.evaluation.preflight.kept import checked
-    from equipoise.evaluation.record import Preflight
-
-    if skip:
-        return Preflight(checks=[])
-    found = checked(model, spec, cache)
-    if found is not None and found.wrong:
-        show_checks(found.wrong, err=True)
-        said = f"error: {spec}: {found.words()}; nothing was scored. All checks: equipoise doctor {spec}. "
-        typer.echo(printable(f"{said}To score it as it is: --skip-preflight"), err=True)
-        raise typer.Exit(1)
-    if found is not None and any(one.verdict != "fine" for one in found.checks):
-        typer.echo(printable(f"checked: {found.words()}; what it means: equipoise doctor {spec}"), err=True)
-    return found
 
 
 def show_checks(checks: Sequence[Check], *, err: bool = False) -> None:

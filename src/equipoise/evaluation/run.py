@@ -32,7 +32,6 @@ from equipoise.evaluation.embedding.cache import ALONE, EmbeddingCache, Ranks, S
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
-from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import BenchmarkId, ItemCounts, Numbers, Preflight, RunRecord, Seconds, Settings
 from equipoise.evaluation.results import (
     benchmark_id,
@@ -72,9 +71,9 @@ class Options(TypedDict, total=False):
     """What every evaluation takes.
 
     With `out`, the run is written there. A folder that holds this very run (same items, photos, model and settings) is
-    read instead, and one that holds another is refused before anything is computed. `preflight` is what `kept.checked`
-    says of the model, and becomes part of the record. `ranks` are processes that score together; only the first calls
-    `evaluate`, see `evaluate_loaded`.
+    read instead, and one that holds another is refused before anything is computed. `preflight` is what the checks of
+    the model found (preflight/judging.py), and becomes part of the record. `ranks` are processes that score together;
+    only the first calls `evaluate`, see `evaluate_loaded`.
     """
 
     out: str | Path | None
@@ -144,7 +143,7 @@ class ItemsTask:
 
     def about(self) -> BenchmarkId:
         if self.benchmark is not None:
-            require_tags(self.benchmark, self.items)
+            self.benchmark.require_tags(self.items)
         return benchmark_id(self.items, self.benchmark, self.name, self.limit)
 
     def photos(self, how: ScoringOptions) -> dict[str, bytes]:
@@ -315,7 +314,7 @@ def read_benchmarks(
         items, benchmark = registry.load(name, folder, splits)
         registry.require_images(name, items)
         benchmark.require_rule(average)
-        require_tags(benchmark, items)
+        benchmark.require_tags(items)
         tasks.append(ItemsTask(benchmark.name, items, data or folder, benchmark))
     labels = [one.name for one in tasks]
     if templates is not None and not any(one.kind != "items" for one in tasks):

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import Benchmark, described
 from equipoise.data.items import Item
 from equipoise.world.splits import BALANCED, UNSEEN, encoded, picture, world_items, write_world
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks.replace import build as replace
-from equipoise.benchmarks.replace.clean import BENCHMARK, CHECKS, Cleaned, Record, clean
-from equipoise.benchmarks.replace.words import REASONS
+from equipoise.benchmarks.replace.clean import BENCHMARK, CHECKS, REASONS, Cleaned, Record, clean
 from equipoise.data.items import ImageRef, Item, Text
 
 

@@ -15,7 +15,7 @@ from tests.models.conftest import tiny_network
 from tests.models.scorers import conftest as tiny
 
 from equipoise.evaluation.preflight import probes
-from equipoise.evaluation.preflight.kept import preflight
+from equipoise.evaluation.preflight.judging import preflight
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import Preprocess, clip_preprocess
@@ -27,7 +27,7 @@ SPECIAL = tiny.WORDS[:5]
 @pytest.fixture(autouse=True)
 def all_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tiny tokenizers know the words of the probes."""
-    words = {word for text in probes.texts() for word in text.lower().replace(",", " , ").split()}
+    words = {word for text in probes.all_texts() for word in text.lower().replace(",", " , ").split()}
     words |= {word for text in probes.CAPITALS for word in text.split()}
     monkeypatch.setattr(tiny, "WORDS", [*SPECIAL, *sorted(words | {"two", ","})])
     monkeypatch.setitem(tiny.TEXT, "vocab_size", 160)

@@ -13,8 +13,8 @@ from tests.models.fake_vision import Vision, asked_about, says, share_of, yes_no
 from typer.testing import CliRunner
 
 from equipoise.cli import app
-from equipoise.evaluation.preflight import kept
-from equipoise.evaluation.preflight.kept import checked
+from equipoise.evaluation.preflight import judging
+from equipoise.evaluation.preflight.judging import checked
 from equipoise.evaluation.record import Check
 from equipoise.models import load_model
 from equipoise.world.splits import make_world
@@ -51,8 +51,8 @@ def run(*arguments: str) -> Any:
 @pytest.mark.slow
 def test_the_second_time_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    made = kept.preflight
-    monkeypatch.setattr(kept, "preflight", lambda *args: asked.append(1) or made(*args))
+    made = judging.preflight
+    monkeypatch.setattr(judging, "preflight", lambda *args: asked.append(1) or made(*args))
     model = Loader()
     first = checked(model, "py:a:b", tmp_path)
     assert checked(model, "py:a:b", tmp_path) == first and len(asked) == 1

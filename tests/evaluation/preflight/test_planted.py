@@ -14,7 +14,7 @@ from tests.evaluation.preflight.planted_pictures import OF_PICTURES
 from tests.evaluation.preflight.planted_texts import OF_TEXTS
 
 from equipoise.evaluation.preflight import probes
-from equipoise.evaluation.preflight.kept import preflight
+from equipoise.evaluation.preflight.judging import preflight
 
 OWN = "py:mine:make"
 

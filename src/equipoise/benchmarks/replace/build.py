@@ -18,14 +18,14 @@ from typing import Annotated
 
 from pydantic import StringConstraints, model_validator
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described, stored
 from equipoise.benchmarks.reading import Raw, check_splits, item_id, records
-from equipoise.benchmarks.replace.words import LEXICON
 from equipoise.benchmarks.vl_checklist import Record as Annotation
 from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Edit, Item, NonEmpty, Target, Text, Words
 
+LEXICON: dict[str, dict[str, dict[str, str]]] = stored("replace/words")["lexicon"]
 _FOLDER = {"relations": "Relation/vg", "attributes": "Attribute/vg"}
 
 

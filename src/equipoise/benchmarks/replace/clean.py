@@ -15,24 +15,35 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from equipoise.benchmarks.facts import described
+from equipoise.benchmarks.base import described, stored
 from equipoise.benchmarks.replace import build as replace
-from equipoise.benchmarks.replace.words import (
-    ARTICLES,
-    COMPATIBLE,
-    EXCLUDES,
-    NEAR,
-    OPPOSITE,
-    REASONS,
-    WHILE_HOLDING,
-    words,
-)
 from equipoise.data.items import Item, Text
 from equipoise.perturb.english.articles import fix_articles
 
-COLOURS, GARMENTS, SIDES, MANNERS = map(words, ("colours", "garments", "sides", "manners"))
-IN_COMPOUND, WORN_NOT_IN, WITH_HANDS = map(words, ("in_compound", "worn_not_in", "with_hands"))
-FLAT_ON_WALL, WEARS_NOTHING, PEOPLE, PARTICLES = map(words, ("flat_on_wall", "wears_nothing", "people", "particles"))
+_WORDS = stored("replace/words")
+
+
+def _words(text: str) -> frozenset[str]:
+    """Words parted by commas; @name stands for the words of a set."""
+    found = [part.strip() for part in text.split(",")]
+    shared = [_set(part[1:]) for part in found if part.startswith("@")]
+    return frozenset(part for part in found if not part.startswith("@")).union(*shared)
+
+
+def _set(name: str) -> frozenset[str]:
+    return _words(_WORDS["sets"][name])
+
+
+NEAR, COMPATIBLE, EXCLUDES = (
+    {word: _words(text) for word, text in _WORDS[name].items()} for name in ("near", "compatible", "excludes")
+)
+OPPOSITE: dict[str, str] = _WORDS["opposite"]
+ARTICLES = ("a", "an", "the")
+REASONS: dict[str, str] = _WORDS["reasons"]
+WHILE_HOLDING = re.compile("|".join(_WORDS["while_holding"]["patterns"]))
+COLOURS, GARMENTS, SIDES, MANNERS = map(_set, ("colours", "garments", "sides", "manners"))
+IN_COMPOUND, WORN_NOT_IN, WITH_HANDS = map(_set, ("in_compound", "worn_not_in", "with_hands"))
+FLAT_ON_WALL, WEARS_NOTHING, PEOPLE, PARTICLES = map(_set, ("flat_on_wall", "wears_nothing", "people", "particles"))
 
 
 class Record:

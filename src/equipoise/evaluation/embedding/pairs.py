@@ -229,7 +229,7 @@ class _Work:
     def _score(self, pairs: list[_Pair]) -> None:
         filled = pairs + pairs[:1] * (self.batch_size - len(pairs)) if tells_tokens(self.model) else pairs
         images = [pair.image for pair in filled] if reads_images(self.model) else []
-        values = _checked(self.model.score_pairs(images, [pair.text for pair in filled]), len(filled))
+        values = numbers(self.model.score_pairs(images, [pair.text for pair in filled]), len(filled))
         fresh = {pair.key: value for pair, value in zip(pairs, values, strict=False)}
         self.values |= fresh
         # What is not a number is refused later; kept, it would be refused for ever.
@@ -274,7 +274,7 @@ def _wanted(items: Sequence[Item]) -> tuple[dict[ImageRef, dict[str, None]], dic
     return wanted, refs
 
 
-def _checked(answer: Any, expected: int) -> list[float]:
+def numbers(answer: Any, expected: int) -> list[float]:
     """One number each; a notebook may have written it."""
     try:
         values = np.asarray(answer, dtype=np.float64)

@@ -8,18 +8,22 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
+from PIL.Image import Resampling
 
 from equipoise.core.errors import UserError
 from equipoise.evaluation.embedding.cache import Vector
 from equipoise.evaluation.embedding.embed import HARMFUL, distances, drift, scale
 from equipoise.evaluation.preflight import probes
-from equipoise.evaluation.preflight.subject import SAME, Subject, watched
+from equipoise.evaluation.preflight.probes import SAME, Subject, watched
 from equipoise.evaluation.record import Check
+from equipoise.models import OF_PHOTOS, kind_named
 from equipoise.models.base import tells_tokens
+from equipoise.models.preprocess import CLIP_MEAN, CLIP_STD
 
 Verdict = Literal["fine", "suspicious", "wrong"]
 
@@ -27,7 +31,15 @@ ROUNDING = 0.001  # drift; float32 stays far below it
 COLLAPSED = 0.9999  # mean cosine of different inputs
 CROWDED = 0.999
 SHORT_TEXT, CAPTION = 8, 16  # words: shorter than most captions; shorter than many
-
+KNOWN = {  # mean and standard deviation of pixels from 0 to 1
+    "CLIP's": (CLIP_MEAN, CLIP_STD),
+    "SigLIP's": ((0.5,) * 3, (0.5,) * 3),
+    "ImageNet's": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    "none": ((0.0,) * 3, (1.0,) * 3),
+}
+CLOSE = 0.01  # of a mean or a deviation
+BLURRED = 6  # levels, on average, of a picture of stripes; Pillow's filters are within 4 of each other
+LEVELS = 4  # of 255 that a conversion may round by
 
 TEXTS = tomllib.loads((Path(__file__).parent / "data" / "checks.toml").read_text(encoding="utf-8"))
 
@@ -128,7 +140,7 @@ def _text_padding(subject: Subject) -> Check:
 
 
 def _image_batch(subject: Subject) -> Check:
-    pictures = probes.pictures()
+    pictures = probes.all_pictures()
     picked = [pictures[place] for place in (0, 16, 33, 41, 43, 64, 65)]
     alone = subject.alone(picked)
     orders = drift(subject.some[0], subject.images(probes.shapes()[::-1])[::-1])
@@ -240,15 +252,149 @@ def _reordered(alone: Vector, batch: Vector, everything: Vector) -> float:
     return moved / scale(alone)
 
 
-def moved(subject: Subject, one: Image.Image, other: Image.Image) -> float:
-    """The drift between two pictures that should be one."""
-    first, second = subject.of_images([one, other])
-    return float(np.linalg.norm(first - second)) / scale(subject.of_images(probes.shapes()))
-
-
 def _mean_cosine(rows: Vector) -> float:
     return float((rows @ rows.T)[np.triu_indices(len(rows), 1)].mean())
 
 
+def _photo_formats(subject: Subject) -> Check:
+    """`eval` decodes a photo before the model sees it, so the pixels are compared and no model is asked."""
+    away = {
+        name: float(np.abs(np.asarray(one, np.int16) - np.asarray(other, np.int16)).max())
+        for name, (one, other) in probes.formats().items()
+    }
+    worst = max(away, key=lambda name: away[name])
+    found = f"as saved against as RGB, most for {worst}: {away[worst]:.0f} of 255 levels"
+    return check("photo formats", away[worst], found, "wrong" if away[worst] > LEVELS else "fine")
+
+
+def _exif_rotation(subject: Subject) -> Check:
+    """CLIP's and SigLIP's own preprocessing ignores the tag, and so do our loaders; of another model nobody knows."""
+    one, other = subject.of_images(probes.rotated())
+    moved = float(np.linalg.norm(one - other)) / scale(subject.of_images(probes.shapes()))
+    found = f"{'applied' if moved <= HARMFUL else 'ignored'} (drift {moved:.2g})"
+    known = moved <= HARMFUL or kind_named(subject.spec) in {*OF_PHOTOS, "served"}
+    return check("exif rotation", moved, found, "fine" if known else "suspicious")
+
+
+def _crop(subject: Subject) -> Check:
+    """A square is seen whole. Of a long picture both ends are seen, or neither; the middle always."""
+    seen: dict[str, list[bool]] = {}
+    for name, (plain, others) in probes.marked().items():
+        rows = subject.of_images([plain, *others])
+        away = np.linalg.norm(rows[1:] - rows[0], axis=1)
+        seen[name] = [bool(one > ROUNDING * scale(subject.of_images(probes.shapes()))) for one in away]
+    blind = [corner for corner, one in zip(probes.CORNERS, seen["square"], strict=True) if not one]
+    odd = [name for name in ("wide", "tall") if seen[name] != seen[name][::-1] or not all(seen[name][1:3])]
+    ends = {name: seen[name][0] for name in ("wide", "tall")}
+    found = f"corners of a square seen: {sum(seen['square'])} of 4; ends of a long picture: " + ", ".join(
+        f"{name} {'both' if both else 'neither'}" for name, both in ends.items()
+    )
+    verdict: Verdict = "fine"
+    family = subject.seen[0].family() if subject.encodes else None
+    if blind or odd:
+        verdict = "wrong"
+        found = "not seen: " + ", ".join([*blind, *(f"one side or the middle of a {name} picture" for name in odd)])
+    elif family and ends["wide"] != family.startswith("siglip"):
+        verdict = "suspicious"
+        found += f"; {family} was trained the other way"
+    return check("crop", float(sum(map(sum, seen.values()))), found, verdict)
+
+
+def pixels_seen(subject: Subject) -> Check | None:
+    """What the first convolution is given of a black, a white and a red picture, and of one with four quarters."""
+    seen = subject.seen[0]
+    if len(seen.pixels) < 5:
+        return None
+    each = seen.pixels[:: len(seen.pixels) // 5][:5]  # a network may look at each of the five several times
+    black, white, red, quarters, fine = (one[-1] for one in each)
+    low, high = (_middle(one) for one in (black, white))
+    span = np.where(np.abs(high - low) < 1e-12, 1e-12, high - low)
+    mean, std = -low / span, 1 / span
+    name = next((key for key, known in KNOWN.items() if _same(known, (mean, std))), None)
+    shown = f"mean {_three(mean)}, deviation {_three(std)} ({name or 'of no common model'})"
+    problems = []
+    if span.min() <= 0 or span.max() > 50 or span.max() < 0.02:
+        problems.append(f"white minus black is {span.mean():.3g}, where 2 to 5 is common")
+    elif (stated := _stated(subject.model)) is not None and not _same(stated, (mean, std)):
+        problems.append(f"the model's own configuration says mean {_three(stated[0])}, deviation {_three(stated[1])}")
+    elif not np.allclose(arrived := (_middle(red) - low) / span, (1, 0, 0), atol=0.1):
+        order = " (BGR)" if np.allclose(arrived, (0, 0, 1), atol=0.1) else ""
+        problems.append(f"of a red picture the channels hold {_three(arrived)}, where 1/0/0 is expected{order}")
+    way = _way_up(quarters)
+    if way != [0, 1, 2, 3]:
+        problems.append(f"the picture arrives turned or mirrored: {', '.join(probes.CORNERS[one] for one in way)}")
+    if problems:
+        return check("pixels", float(span.mean()), "; ".join([shown, *problems]), "wrong")
+    odd = name in (None, "none") or (name == "ImageNet's" and (subject.encodes and seen.family() is not None))
+    own = _own_pixels(subject.model, probes.fine_grained())
+    if own is not None and own.shape == fine.shape:
+        away = 255 * float(np.abs((own - fine) / span[:, None, None]).mean())
+    elif own is not None:  # another size: the network cuts or pads it first
+        away = 0.0
+    else:
+        away = _resampled((fine - low[:, None, None]) / span[:, None, None])
+    shown += f"; {away:.1f} of 255 levels from {'Pillow' if own is None else 'its own preprocessor'}'s resize"
+    odd = odd and ((subject.encodes and seen.family() is not None) or _stated(subject.model) is None)
+    verdict: Verdict = "suspicious" if odd or away > BLURRED else "fine"
+    return check("pixels", float(span.mean()), shown, verdict, "resize" if away > BLURRED else "")
+
+
+def _resampled(pixels: NDArray[np.float32]) -> float:
+    """How many of 255 levels a resized picture is away from what Pillow makes of it: by the nearest of its filters, of
+    the whole picture or of all but an edge (256 pixels, of which 224 are kept)."""
+    height, width = pixels.shape[1:]
+    found = []
+    for more in (1.0, 256 / 224):
+        size = round(width * more), round(height * more)
+        left, top = (size[0] - width) // 2, (size[1] - height) // 2
+        for one in (Resampling.BICUBIC, Resampling.BILINEAR, Resampling.LANCZOS):
+            made = probes.fine_grained().resize(size, one).crop((left, top, left + width, top + height))
+            found.append(np.abs(np.asarray(made, np.float32).transpose(2, 0, 1) - 255 * pixels).mean())
+    return float(min(found))
+
+
+def _middle(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
+    height, width = pixels.shape[1:]
+    return np.asarray(pixels[:, height // 2, width // 2], np.float32)
+
+
+def _way_up(pixels: NDArray[np.float32]) -> list[int]:
+    """Where the darkest, second darkest, ... quarter arrived: [0, 1, 2, 3] where nothing was turned."""
+    grey = pixels.mean(0)
+    top, left = grey.shape[0] // 4, grey.shape[1] // 4
+    quarters = [grey[y, x] for y in (top, -top - 1) for x in (left, -left - 1)]
+    return [int(one) for one in np.argsort(quarters)]
+
+
+def _own_pixels(model: Any, picture: Image.Image) -> NDArray[np.float32] | None:
+    """What the preprocessor that a model carries makes of a picture; None where it has none that can be asked."""
+    own = getattr(model, "preprocess", None)
+    processor: Any = getattr(model, "image_processor", None) or getattr(
+        getattr(model, "processor", None), "image_processor", None
+    )
+    try:
+        return np.asarray(own(picture) if own else processor([picture], return_tensors="np")["pixel_values"][0])
+    except Exception:  # a user's own method may raise anything
+        return None
+
+
+def _stated(model: Any) -> tuple[Any, Any] | None:
+    """Mean and deviation by that preprocessor."""
+    low, high = (_own_pixels(model, probes.solid((level,) * 3)) for level in (0, 255))
+    if low is None or high is None or low.ndim != 3 or len(low) != 3:
+        return None
+    span = _middle(high) - _middle(low)
+    return -_middle(low) / span, 1 / span
+
+
+def _same(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+    return all(np.allclose(left, right, atol=CLOSE) for left, right in zip(one, other, strict=True))
+
+
+def _three(values: Any) -> str:
+    return "/".join(f"{value:.3g}" for value in values)
+
+
 BASIC = (_shape, _finite, _determinism, _collapse, _text_batch, _text_padding, _image_batch)
 READING = (_own_cache, _text_end, _vocabulary, _case, _special_tokens)
+PICTURES = (_photo_formats, _exif_rotation, _crop, pixels_seen)
