@@ -286,8 +286,10 @@ def main() -> None:
     gc.freeze()
     tasks = [(tower, "search", job, 0, where) for tower in "ms" for job in SEARCH]
     tasks += [("m", "final", job, seed, where) for seed in SEEDS for job in MAIN]
-    tasks += [("s", "final", job, seed, where) for seed in SEEDS for job in MAIN if job.name in SCRATCH]
+    scratch = [("s", "final", job, seed, where) for seed in SEEDS for job in MAIN if job.name in SCRATCH]
+    tasks += scratch[: len(SCRATCH)]  # until these are done, so is the search
     tasks += [(tower, "final", job, seed, where) for tower in "ms" for seed in SEEDS for job in BEST]
+    tasks += scratch[len(SCRATCH) :]
     tasks += [("m", "final", job, seed, where) for job in (*EQUAL, *PAPERS, *OTHERS) for seed in SEEDS]
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:  # the texts are loaded once for all
         for _ in range(2):
