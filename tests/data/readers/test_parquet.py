@@ -16,7 +16,6 @@ from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, load_items, write_items
 from equipoise.data.readers import parquet
 from equipoise.data.readers.captions.groups import read_captions
-from equipoise.data.readers.parquet_headers import groups
 
 
 def write(path: Path, **columns: Any) -> Path:
@@ -139,15 +138,7 @@ def test_a_bad_row_is_named_and_its_neighbours_are_read(tmp_path: Path, monkeypa
     assert "row 6: a key appears twice" in str(raised.value) and "row 9: id: 'x' is already used" in str(raised.value)
 
 
-def test_batches_are_bounded_by_the_longest_text_not_by_all_texts_of_a_dictionary(tmp_path: Path) -> None:
-    """23 rows at a time, and three minutes for a million items."""
-
-    def size(texts: list[str], several: int = 1) -> int:
-        path = write(tmp_path / "x.parquet", id=texts, negatives=[[{"text": text}] * several for text in texts])
-        with path.open("rb") as raw:
-            return parquet._batch_size(path, raw, groups(path)[0], 0, None)
-
-    short = [f"{number:0100d}" for number in range(8_000)]
-    assert size(short) == parquet.BATCH
-    assert size(["a" * 400_000, *short]) < parquet.BUDGET / 400_000
-    assert size([*short[:5_000], "a" * 100_000, *short[5_000:6_000]], several=20) < parquet.BUDGET / 20 / 100_000
+def test_a_footer_that_contradicts_itself_is_an_error() -> None:
+    """pyarrow's RowGroupMetaData.column ended the process on this file."""
+    with pytest.raises(UserError, match="damaged after row 0"):
+        list(parquet.rows(Path(__file__).parents[1] / "abort.parquet"))
