@@ -12,7 +12,6 @@ import io
 import os
 import stat
 import tarfile
-import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -66,58 +65,20 @@ def read_image_bytes(root: Path, path: str) -> bytes:
         raise ImageProblem(f"{path}: cannot be read ({error.strerror})") from None
 
 
-class PixelBudget:
-    """How many pixels may be decoded at the same time by all threads, or by all processes, of one machine.
-
-    A PNG of 0.3 MB may unfold to 100 million pixels, i.e. 800 MB while it is converted: eight at once took 6 GB.
-    Small images pay nothing. `semaphore` makes one with so many units.
-    """
-
-    UNIT = 4_000_000
-    FREE = 1_000_000
-
-    def __init__(self, semaphore: Callable[[int], Any] = threading.Semaphore) -> None:
-        self._turn = semaphore(1)  # one takes its units at a time, else two could each wait for the other's half
-        self._units = semaphore(-(-MAX_PIXELS // self.UNIT))
-
-    @contextlib.contextmanager
-    def of(self, pixels: int) -> Iterator[None]:
-        units = 0 if pixels <= self.FREE else -(-pixels // self.UNIT)
-        if units:
-            with self._turn:
-                for _ in range(units):
-                    self._units.acquire()
-        try:
-            yield
-        finally:
-            for _ in range(units):
-                self._units.release()
-
-
-_budget = PixelBudget()
-
-
-def share_budget(budget: PixelBudget) -> None:
-    """Have this process count its pixels together with others."""
-    global _budget
-    _budget = budget
-
-
 def decode_image(data: bytes, ref: ImageRef) -> Image.Image:
     """The RGB image of encoded bytes, cut to the box of `ref` where it has one."""
-    return use_image(data, ref, lambda image: image)
+    opened = _opened(data, ref)
+    with _problems_of(ref):
+        image = _rgb(opened, ref)
+    image = image if ref.box is None else _crop(image, ref)
+    if max(image.size) > MAX_ASPECT * min(image.size):
+        raise ImageProblem(f"{ref.path}: {image.width} x {image.height} pixels, a strip and not a picture; refused")
+    return image
 
 
 def use_image(data: bytes, ref: ImageRef, use: Callable[[Image.Image], T]) -> T:
-    """`use` of the decoded image. What comes out is small where the image was large: the budget is held till then."""
-    opened = _opened(data, ref)
-    with _budget.of(opened.width * opened.height):
-        with _problems_of(ref):
-            image = _rgb(opened, ref)
-        image = image if ref.box is None else _crop(image, ref)
-        if max(image.size) > MAX_ASPECT * min(image.size):
-            raise ImageProblem(f"{ref.path}: {image.width} x {image.height} pixels, a strip and not a picture; refused")
-        return use(image)
+    """`use` of the decoded image; another process returns what it makes of a photo, not the photo."""
+    return use(decode_image(data, ref))
 
 
 def image_size(data: bytes, ref: ImageRef) -> tuple[int, int]:
@@ -196,23 +157,52 @@ class FolderImages:
         return read_image_bytes(self.root, path)
 
 
-class TarImages:
+class _Shards:
+    """Images in packed files. `members` has the number of the file and the place in it for each name."""
+
+    kind: str
+
+    def __init__(self, paths: Sequence[str | Path]) -> None:
+        self.paths = [Path(path) for path in paths]
+        self.members: dict[str, tuple[int, int, int]] = {}
+
+    def _add(self, name: str, place: tuple[int, int, int]) -> None:
+        if name in self.members:
+            first = self.paths[self.members[name][0]]
+            raise UserError(f"{self.paths[place[0]]}: {name} is also in {first}; names must be unique")
+        self.members[name] = place
+
+    def _place(self, path: str) -> tuple[int, int, int]:
+        if path not in self.members:
+            raise ImageProblem(f"{path}: not {self}")
+        return self.members[path]
+
+    def __str__(self) -> str:
+        several = f"{len(self.paths)} {self.kind} of {self.paths[0].parent}"
+        return f"in {self.paths[0] if len(self.paths) == 1 else several}"
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.members
+
+    def in_order(self, paths: Iterable[str]) -> list[str]:
+        """In the order on disk; a row group of Parquet is then read once."""
+        return sorted(paths, key=lambda path: self.members.get(path, (0, 0, 0)))
+
+
+class TarImages(_Shards):
     """Members of tar shards by name; only headers are read before the first image is asked for."""
 
+    kind = "tar shards"
+
     def __init__(self, shards: Sequence[str | Path]) -> None:
-        self.paths = [Path(shard) for shard in shards]
+        super().__init__(shards)
         self._handles: dict[int, int] = {}  # opened where they are first read; pread shares no position
-        self.members: dict[str, tuple[int, int, int]] = {}  # name -> shard, offset, size
         for number, shard in enumerate(self.paths):
             try:
                 with tarfile.open(shard, "r:", tarinfo=tars.Member) as archive:
                     for member in tars.members(archive):
-                        if not member.isfile():
-                            continue
-                        if member.name in self.members:
-                            first = self.paths[self.members[member.name][0]]
-                            raise UserError(f"{shard}: {member.name} is also in {first}; names must be unique")
-                        self.members[member.name] = (number, member.offset_data, member.size)
+                        if member.isfile():
+                            self._add(member.name, (number, member.offset_data, member.size))
             except (tarfile.TarError, ValueError) as error:
                 raise UserError(
                     f"{shard}: not a plain tar file, or damaged ({error}); compressed shards are not read"
@@ -220,20 +210,8 @@ class TarImages:
             except OSError as error:
                 raise UserError(f"{shard}: cannot be read ({error.strerror})") from None
 
-    def __str__(self) -> str:
-        return _named(self.paths, "tar shards")
-
-    def __contains__(self, path: str) -> bool:
-        return path in self.members
-
-    def in_order(self, paths: Iterable[str]) -> list[str]:
-        """In the order on disk."""
-        return sorted(paths, key=lambda path: self.members.get(path, (0, 0, 0)))
-
     def read(self, path: str) -> bytes:
-        if path not in self.members:
-            raise ImageProblem(f"{path}: in none of the {len(self.paths)} shards")
-        shard, offset, size = self.members[path]
+        shard, offset, size = self._place(path)
         if size > MAX_BYTES:
             raise ImageProblem(f"{path}: {size:,} bytes; images over {MAX_BYTES:,} bytes are refused")
         if shard not in self._handles:
@@ -248,7 +226,7 @@ class TarImages:
             os.close(handle)
 
 
-class ParquetImages:
+class ParquetImages(_Shards):
     """Rows of Parquet files with an image column as the hub writes them: {bytes, path} or plain bytes.
 
     The name is the struct's `path`, or the column `path`. Parquet cannot read one row: each image costs
@@ -256,12 +234,13 @@ class ParquetImages:
     group. Tar shards are the faster choice for shuffled training.
     """
 
+    kind = "Parquet files"
+
     def __init__(self, files: Sequence[str | Path]) -> None:
         import pyarrow
         import pyarrow.parquet
 
-        self.paths = [Path(file) for file in files]
-        self.rows: dict[str, tuple[int, int, int]] = {}  # name -> file, row group, row
+        super().__init__(files)
         self._group: tuple[tuple[int, int], Any] | None = None
         for number, path in enumerate(self.paths):
             try:
@@ -275,16 +254,11 @@ class ParquetImages:
                         names = file.read_row_group(group, columns=[name_column]).column(0).to_pylist()
                     except (pyarrow.ArrowException, OSError, ValueError, IndexError) as error:
                         raise UserError(f"{path}: the names in row group {group} cannot be read ({error})") from None
-                    for row, name in enumerate(names):
-                        self._add(name["path"] if isinstance(name, dict) else name, (number, group, row))
-
-    def _add(self, name: Any, place: tuple[int, int, int]) -> None:
-        if not isinstance(name, str):
-            raise UserError(f"{self.paths[place[0]]}: row {place[2]} of group {place[1]} has no name of an image")
-        if name in self.rows:
-            first = self.paths[self.rows[name][0]]
-            raise UserError(f"{self.paths[place[0]]}: {name} is also in {first}; names must be unique")
-        self.rows[name] = place
+                    for row, value in enumerate(names):
+                        name = value["path"] if isinstance(value, dict) else value
+                        if not isinstance(name, str):
+                            raise UserError(f"{path}: row {row} of group {group} has no name of an image")
+                        self._add(name, (number, group, row))
 
     @staticmethod
     def _name_column(path: Path, schema: Any) -> str:
@@ -299,25 +273,13 @@ class ParquetImages:
             return "path"
         raise UserError(f"{path}: images have no names; expected image: {{bytes, path}} or a column named path")
 
-    def __str__(self) -> str:
-        return _named(self.paths, "Parquet files")
-
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_group": None}
-
-    def __contains__(self, path: str) -> bool:
-        return path in self.rows
-
-    def in_order(self, paths: Iterable[str]) -> list[str]:
-        """Those of one row group together, which is then read once."""
-        return sorted(paths, key=lambda path: self.rows.get(path, (0, 0, 0)))
 
     def read(self, path: str) -> bytes:
         import pyarrow.parquet
 
-        if path not in self.rows:
-            raise ImageProblem(f"{path}: in none of the {len(self.paths)} Parquet files")
-        number, group, row = self.rows[path]
+        number, group, row = self._place(path)
         held = self._group  # read once: another thread may replace it
         if held is None or held[0] != (number, group):
             try:
@@ -325,17 +287,11 @@ class ParquetImages:
                     self._group = held = ((number, group), file.read_row_group(group, columns=["image"]).column(0))
             except (pyarrow.ArrowException, OSError, ValueError) as error:  # a damaged page
                 raise ImageProblem(f"{path}: {self.paths[number]} cannot be read ({error})") from None
-        if row >= len(held[1]):  # a damaged footer: its columns do not have as many rows
-            raise ImageProblem(f"{path}: {self.paths[number]} cannot be read (no image in row {row} of group {group})")
-        value = held[1][row].as_py()
+        value = held[1][row].as_py() if row < len(held[1]) else None  # a damaged footer may claim more rows
         data = value["bytes"] if isinstance(value, dict) else value
         if not isinstance(data, bytes):
-            raise ImageProblem(f"{path}: the row holds no bytes")
+            raise ImageProblem(f"{path}: {self.paths[number]} holds no bytes in row {row} of group {group}")
         return data
-
-
-def _named(paths: Sequence[Path], what: str) -> str:
-    return f"in {paths[0]}" if len(paths) == 1 else f"in {len(paths)} {what} of {paths[0].parent}"
 
 
 _BESIDE = {".json", ".jsonl", ".txt", ".md", ".csv", ".tsv", ".idx"}  # what people keep with their shards

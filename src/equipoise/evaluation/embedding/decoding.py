@@ -24,16 +24,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.errors import UserError
-from equipoise.data import images as opening
-from equipoise.data.images import (
-    FolderImages,
-    ImageProblem,
-    ImageSource,
-    ParquetImages,
-    PixelBudget,
-    TarImages,
-    use_image,
-)
+from equipoise.data.images import FolderImages, ImageProblem, ImageSource, ParquetImages, TarImages, use_image
 from equipoise.data.items import ImageRef
 from equipoise.models.preprocess import Preprocess
 
@@ -135,10 +126,10 @@ def _pixels(preprocess: Preprocess, image: Any) -> Any:
 def _processes(workers: int) -> ProcessPoolExecutor:
     """Forked, as torch's DataLoader does: neither torch nor the user's script is loaded again in each."""
     context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(workers, context, _begin, (PixelBudget(context.Semaphore), os.getpid()))
+    return ProcessPoolExecutor(workers, context, _begin, (os.getpid(),))
 
 
-def _begin(budget: PixelBudget, parent: int) -> None:
+def _begin(parent: int) -> None:
     """What a process that decodes does first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; our parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -146,4 +137,3 @@ def _begin(budget: PixelBudget, parent: int) -> None:
     if os.getppid() != parent:
         os._exit(1)
     os.nice(5)  # who feeds the model comes first where all cores are busy
-    opening.share_budget(budget)
