@@ -94,20 +94,12 @@ _Block = tuple[NDArray[np.int64], Floats, Floats]
 
 
 def _block(values: Floats, counts: Floats, cluster: NDArray[np.int64]) -> _Block:
-    held, place = renumbered(cluster)
+    held, place = np.unique(cluster, return_inverse=True)
 
     def within(part: Floats) -> Floats:
         return np.stack([np.bincount(place, column, len(held)) for column in part.T], axis=1).astype(np.float64)
 
     return held, within(values), within(counts)
-
-
-def renumbered(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """np.unique(numbers, return_inverse=True) of numbers from 0 on, without sorting."""
-    held = np.flatnonzero(np.bincount(numbers)) if len(numbers) else np.zeros(0, np.int64)
-    place = np.zeros(int(held[-1]) + 1 if len(held) else 0, np.int64)
-    place[held] = np.arange(len(held))
-    return held, place[numbers]
 
 
 def numbered(names: Iterable[Hashable]) -> NDArray[np.int64]:
@@ -117,7 +109,7 @@ def numbered(names: Iterable[Hashable]) -> NDArray[np.int64]:
 
 
 def distinct(numbers: NDArray[np.int64]) -> int:
-    """len(np.unique(numbers)) of numbers from 0 on."""
+    """len(np.unique(numbers)) of numbers from 0 on, without sorting."""
     return int(np.count_nonzero(np.bincount(numbers))) if len(numbers) else 0
 
 
@@ -136,60 +128,27 @@ def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int
     kind = np.float32 if whole and most < 2**24 else np.float64  # exact up to there, and twice as fast
     both = [part.astype(kind) for part in both]
     held = [one for one, _, _ in blocks]
-    alike = _alike(held, both, clusters) if whole and clusters * resamples > _KEPT else None
-    if alike is not None:
-        held, both = zip(*(_of_kinds(*one, alike) for one in zip(held, both, strict=True)), strict=True)
-    width = clusters if alike is None else int(alike.max()) + 1
-    wide = [index for index, one in enumerate(held) if len(one) * _SPARSE > width]
-    dense = np.zeros((width, len(wide), 2 * columns), kind)
+    wide = [index for index, one in enumerate(held) if len(one) * _SPARSE > clusters]
+    dense = np.zeros((clusters, len(wide), 2 * columns), kind)
     for place, index in enumerate(wide):
         dense[held[index], place] = both[index]
     totals = np.empty((resamples, len(blocks), 2 * columns))
-    for start, counts in draws(clusters, seed, resamples, alike):
+    for start, counts in draws(clusters, seed, resamples):
         weights = counts.astype(kind)
         part = totals[start : start + len(weights)]
-        part[:, wide] = (weights @ dense.reshape(width, -1)).reshape(len(weights), len(wide), 2 * columns)
+        part[:, wide] = (weights @ dense.reshape(clusters, -1)).reshape(len(weights), len(wide), 2 * columns)
         for index, one in enumerate(held):
-            if len(one) * _SPARSE <= width:
+            if index not in wide:
                 part[:, index] = weights[:, one] @ both[index]
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios: Floats = totals[..., :columns] / totals[..., columns:]
     return ratios
 
 
-def _alike(held: Sequence[NDArray[np.int64]], both: Sequence[NDArray[Any]], clusters: int) -> NDArray[Any] | None:
-    """A number for each cluster, the same for clusters that agree in every column; None if too few do.
-
-    A million images with one item each are a hundred kinds. Counting draws by kind gives the same sums, and a hundred
-    counters fit the processor's cache.
-    """
-    key, room = np.zeros(clusters, np.int64), 1  # the columns as digits of one number
-    for one, part in zip(held, both, strict=True):
-        for column in part.T:
-            radix = 1 + int(column.max(initial=0)) - int(column.min(initial=0))  # negative digits are unique, too
-            if room * radix > 2**62:
-                key = np.unique(key, return_inverse=True)[1]
-                room = int(key.max()) + 1
-            key *= radix
-            key[one] += column.astype(np.int64)
-            room *= radix
-    kinds, key = np.unique(key, return_inverse=True)
-    return key.astype(np.min_scalar_type(len(kinds))) if len(kinds) <= min(clusters // 16, 2**16) else None
-
-
-def _of_kinds(
-    held: NDArray[np.int64], part: NDArray[Any], alike: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    kinds, first = np.unique(alike[held], return_index=True)
-    return kinds, part[first]
-
-
-def draws(
-    clusters: int, seed: int, resamples: int, alike: NDArray[Any] | None = None
-) -> Iterator[tuple[int, NDArray[Any]]]:
-    """(first resample, how often each resample of a chunk contains each cluster or kind of cluster)."""
+def draws(clusters: int, seed: int, resamples: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """(first resample, how often each resample of a chunk contains each cluster)."""
     keep = 0 < clusters * resamples <= _KEPT  # 0 resamples: only the measured value is wanted
-    known = _kept(clusters, seed, resamples) if keep else _counts(clusters, seed, resamples, alike)
+    known = _kept(clusters, seed, resamples) if keep else _counts(clusters, seed, resamples)
     return zip(range(0, resamples, _chunk(clusters)), known, strict=True)
 
 
@@ -203,14 +162,12 @@ def _kept(clusters: int, seed: int, resamples: int) -> list[NDArray[Any]]:
     return [counts.astype(np.min_scalar_type(counts.max())) for counts in _counts(clusters, seed, resamples)]
 
 
-def _counts(clusters: int, seed: int, resamples: int, alike: NDArray[Any] | None = None) -> Iterator[NDArray[np.int64]]:
+def _counts(clusters: int, seed: int, resamples: int) -> Iterator[NDArray[np.int64]]:
     rng = np.random.default_rng(seed)
     kind = np.int32 if clusters < 2**31 else np.int64  # draws the same numbers
-    width = clusters if alike is None else int(alike.max()) + 1
-    drawn: Iterator[NDArray[Any]] = (rng.integers(clusters, size=clusters, dtype=kind) for _ in range(resamples))
     for start in range(0, resamples, _chunk(clusters)):
-        some = islice(drawn, min(_chunk(clusters), resamples - start))
-        yield np.stack([np.bincount(one if alike is None else alike.take(one), minlength=width) for one in some])
+        drawn = (rng.integers(clusters, size=clusters, dtype=kind) for _ in range(start, resamples))
+        yield np.stack([np.bincount(one, minlength=clusters) for one in islice(drawn, _chunk(clusters))])
 
 
 def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:

@@ -271,7 +271,7 @@ def _mean(
     mean = float(np.average(values, weights=weights))
     if not math.isfinite(mean / unit):
         return None
-    _, place = stats.renumbered(cluster)
+    _, place = np.unique(cluster, return_inverse=True)
     residuals = np.bincount(place, weights * (values - mean))
     images = len(residuals)
     if images < 2:
