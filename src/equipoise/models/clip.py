@@ -1,4 +1,4 @@
-"""One class for every torch model of ours: the families of transformers, and checkpoints converted into its CLIP."""
+"""Dual encoders of transformers, and checkpoints converted into its CLIP; what every torch model of ours shares."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -32,8 +32,42 @@ DTYPES = {
 BATCH = 64  # of the convenience methods embed_images and embed_texts; scoring makes its own batches
 
 
-class ClipModel:
-    """A dual encoder with its tokenizer, preprocessing and a card that says what it is."""
+class TorchModel:
+    """A network on a device with its tokenizer, and a card that says what it is."""
+
+    def __init__(
+        self, spec: str, network: Any, tokenizer: Any, card: dict[str, Any], *, device: str, dtype: str
+    ) -> None:
+        self.spec, self.tokenizer = spec, tokenizer
+        self.folder: Path | None = None  # where it was loaded from, if from a folder
+        self.device = torch.device(pick_device(device))
+        self.dtype, self.tf32 = pick_dtype(dtype), dtype == "tf32"
+        if self.tf32 and self.device.type != "cuda":
+            raise UserError(f"dtype 'tf32' is for NVIDIA GPUs, and this model is on {self.device}; use float32")
+        parameters = sum(parameter.numel() for parameter in network.parameters())
+        made = {"spec": spec, "weight_sha256": weight_sha256(network), "dtype": dtype, "parameters": parameters}
+        self.card = made | card
+        self.network = network.to(device=self.device, dtype=self.dtype).eval()
+
+    def holding(self, network: Any) -> Self:
+        """This model with other weights."""
+        other = copy.copy(self)
+        weight = next(network.parameters())
+        other.folder, other.network, other.device, other.dtype = None, network, weight.device, weight.dtype
+        return other
+
+    def save(self, folder: str | Path) -> None:
+        """Weights, configuration and tokenizer as transformers keeps them."""
+        folder = Path(folder)
+        with quiet_transformers():
+            self.network.save_pretrained(folder)
+        for weights in folder.glob("*.safetensors"):
+            as_new(weights)
+        self.tokenizer.save_pretrained(folder)
+
+
+class ClipModel(TorchModel):
+    """A dual encoder with its preprocessing."""
 
     def __init__(
         self,
@@ -47,8 +81,6 @@ class ClipModel:
         notes: dict[str, Any] | None = None,
     ) -> None:
         config = network.config
-        self.spec = spec
-        self.folder: Path | None = None  # where it was loaded from, if from a folder of transformers
         self.family = family_of(network)
         self.causal_text = self.family.causal_text or self.family.masked_text  # tokens after the end never count
         self.context_length = int(config.text_config.max_position_embeddings)
@@ -61,20 +93,16 @@ class ClipModel:
         if self.family.causal_text:
             # Old configs say eos_token_id 2, by which transformers pools at the highest id, padding included.
             config.text_config.eos_token_id = network.text_model.eos_token_id = int(tokenizer.eos_token_id)
-        expected = _square(config.vision_config.image_size)
+        size = config.vision_config.image_size
+        expected = (size, size) if isinstance(size, int) else (size[0], size[1])
         if preprocess.image_size != expected:
             raise UserError(
                 f"{spec}: preprocessing makes images of {preprocess.image_size}, the vision tower takes {expected}"
             )
-        self.tokenizer = tokenizer
         self.preprocess = preprocess
         self.cleaning = self.family.cleaning or cleaning_for(tokenizer)
-        self.device = torch.device(pick_device(device))
-        self.dtype = pick_dtype(dtype)
-        self.tf32 = dtype == "tf32"
-        refuse_tf32(self.tf32, self.device)
-        self.card = _card(self, network, dtype) | (notes or {})
-        self.network = network.to(device=self.device, dtype=self.dtype).eval()
+        card = _card(self, network, tokenizer) | (notes or {})
+        super().__init__(spec, network, tokenizer, card, device=device, dtype=dtype)
 
     @property
     def image_card(self) -> dict[str, Any]:
@@ -207,22 +235,11 @@ class ClipModel:
         batches = [self.encode_texts(ids[start : start + BATCH]) for start in range(0, len(ids), BATCH)]
         return np.concatenate(batches) if batches else np.zeros((0, self.card["embed_dim"]), np.float32)
 
-    def holding(self, network: Any) -> ClipModel:
-        """This model with other weights."""
-        other = copy.copy(self)
-        weight = next(network.parameters())
-        other.folder, other.network, other.device, other.dtype = None, network, weight.device, weight.dtype
-        return other
-
     def save(self, folder: str | Path) -> None:
         """A standard transformers folder (config, safetensors, tokenizer, preprocessor) that `hf:` loads."""
-        folder = Path(folder)
-        with quiet_transformers():
-            self.network.save_pretrained(folder)
-        for weights in folder.glob("*.safetensors"):
-            as_new(weights)
-        self.tokenizer.save_pretrained(folder)
-        write_json(folder / "preprocessor_config.json", self.preprocess.to_config(self.family.image_processor))
+        super().save(folder)
+        config = self.preprocess.to_config(self.family.image_processor)
+        write_json(Path(folder) / "preprocessor_config.json", config)
 
 
 @contextlib.contextmanager
@@ -287,11 +304,6 @@ def pick_dtype(dtype: str) -> torch.dtype:
     return DTYPES[dtype]
 
 
-def refuse_tf32(tf32: bool, device: torch.device) -> None:
-    if tf32 and device.type != "cuda":
-        raise UserError(f"dtype 'tf32' is for NVIDIA GPUs, and this model is on {device}; use float32")
-
-
 def unit_rows(features: torch.Tensor) -> Floats:
     """Rows of unit norm, as float32 on the CPU whatever they were computed in."""
     return _later(features)()
@@ -317,16 +329,9 @@ def _later(features: torch.Tensor) -> Callable[[], Floats]:
     return wait
 
 
-def _square(size: Any) -> tuple[int, int]:
-    return (size, size) if isinstance(size, int) else (size[0], size[1])
-
-
-def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
+def _card(model: ClipModel, network: Any, tokenizer: Any) -> dict[str, Any]:
     text, vision = network.config.text_config, network.config.vision_config
-    tokenizer = model.tokenizer
     return {
-        "spec": model.spec,
-        "weight_sha256": weight_sha256(network),
         "architecture": {
             "class": type(network).__name__,
             "vision": _tower(vision) | {"patch_size": getattr(vision, "patch_size", None)},
@@ -336,17 +341,15 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
         "activation": {"vision": vision.hidden_act, "text": text.hidden_act},
         "attention": network.config._attn_implementation,
         "preprocessing": model.preprocess.to_config("") | {"image_processor_type": "equipoise, Pillow"},
-        "tokenizer": {
-            "name": type(tokenizer).__name__,
-            "sha256": tokenizer_sha256(tokenizer),
-            "cleaning": model.cleaning,
-        },
+        "tokenizer": tokenizer_card(tokenizer) | {"cleaning": model.cleaning},
         "context_length": model.context_length,
         "embed_dim": model.family.embed_dim(network.config),
         "image_size": list(model.preprocess.image_size),
-        "dtype": dtype,
-        "parameters": sum(parameter.numel() for parameter in network.parameters()),
     }
+
+
+def tokenizer_card(tokenizer: Any) -> dict[str, str]:
+    return {"name": type(tokenizer).__name__, "sha256": tokenizer_sha256(tokenizer)}
 
 
 def config_sha256(config: Any) -> str:

@@ -28,8 +28,7 @@ ARCHITECTURES = {
 HEAD_WIDTH = 64  # of every CLIP except the larger ones, which must be named
 BUFFERS = ("attn_mask", "input_resolution", "context_length", "vocab_size")  # not weights; some files hold them
 
-# The names that differ only by their prefix: (transformers, open_clip).
-_VISION = (
+_SINGLE = (  # (transformers, open_clip)
     ("vision_model.embeddings.class_embedding", "visual.class_embedding"),
     ("vision_model.embeddings.position_embedding.weight", "visual.positional_embedding"),
     ("vision_model.embeddings.patch_embedding.weight", "visual.conv1.weight"),
@@ -37,14 +36,15 @@ _VISION = (
     ("vision_model.pre_layrnorm.bias", "visual.ln_pre.bias"),
     ("vision_model.post_layernorm.weight", "visual.ln_post.weight"),
     ("vision_model.post_layernorm.bias", "visual.ln_post.bias"),
-)
-_TEXT = (
+    ("visual_projection.weight", "visual.proj"),
     ("text_model.embeddings.token_embedding.weight", "token_embedding.weight"),
     ("text_model.embeddings.position_embedding.weight", "positional_embedding"),
     ("text_model.final_layer_norm.weight", "ln_final.weight"),
     ("text_model.final_layer_norm.bias", "ln_final.bias"),
+    ("text_projection.weight", "text_projection"),
     ("logit_scale", "logit_scale"),
 )
+_TRANSPOSED = ("visual.proj", "text_projection")
 _BLOCK = (
     ("layer_norm1", "ln_1"),
     ("layer_norm2", "ln_2"),
@@ -52,7 +52,6 @@ _BLOCK = (
     ("mlp.fc1", "mlp.c_fc"),
     ("mlp.fc2", "mlp.c_proj"),
 )
-_TRANSPOSED = (("visual_projection.weight", "visual.proj"), ("text_projection.weight", "text_projection"))
 _TOWERS = (("vision_model", "visual.transformer"), ("text_model", "transformer"))
 
 
@@ -89,32 +88,31 @@ def to_open_clip(network: Any) -> State:
     if not family_of(network).open_clip_names:
         raise UserError("only CLIP models have open_clip's key format; SigLIP's towers are built differently")
     own = {name: tensor.detach() for name, tensor in network.state_dict().items()}
-    state = {theirs: own[ours] for ours, theirs in _VISION + _TEXT}
-    state |= {theirs: own[ours].t().contiguous() for ours, theirs in _TRANSPOSED}
-    for ours, theirs in _TOWERS:
-        for layer in range(_layers(own, f"{ours}.encoder.layers.")):
-            mine, other = f"{ours}.encoder.layers.{layer}.", f"{theirs}.resblocks.{layer}."
-            for part in ("weight", "bias"):
-                state |= {f"{other}{b}.{part}": own[f"{mine}{a}.{part}"] for a, b in _BLOCK}
-                qkv = [own[f"{mine}self_attn.{letter}_proj.{part}"] for letter in "qkv"]
-                state[f"{other}attn.in_proj_{part}"] = torch.cat(qkv)
-    return {name: tensor.clone() for name, tensor in state.items()}
+    state = {}
+    for ours, theirs in _names(own):
+        tensor = own[ours[0]] if len(ours) == 1 else torch.cat([own[name] for name in ours])
+        state[theirs] = (tensor.t() if theirs in _TRANSPOSED else tensor).clone(memory_format=torch.contiguous_format)
+    return state
 
 
 def _renamed(state: State, own: Mapping[str, torch.Tensor]) -> Iterator[tuple[str, torch.Tensor]]:
     """open_clip's tensors under transformers' names; the inverse of `to_open_clip`."""
-    for ours, theirs in _VISION + _TEXT:
-        yield ours, state[theirs].reshape(own[ours].shape)
-    for ours, theirs in _TRANSPOSED:
-        yield ours, state[theirs].t().contiguous()
+    for ours, theirs in _names(own):
+        tensor = state[theirs].t().contiguous() if theirs in _TRANSPOSED else state[theirs]
+        for name, part in zip(ours, tensor.chunk(len(ours)) if len(ours) > 1 else (tensor,), strict=True):
+            yield name, part.reshape(own[name].shape)
+
+
+def _names(own: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """transformers' names (three for the projections of attention) and open_clip's name of the same weights."""
+    for ours, theirs in _SINGLE:
+        yield (ours,), theirs
     for ours, theirs in _TOWERS:
         for layer in range(_layers(own, f"{ours}.encoder.layers.")):
             mine, other = f"{ours}.encoder.layers.{layer}.", f"{theirs}.resblocks.{layer}."
             for part in ("weight", "bias"):
-                for a, b in _BLOCK:
-                    yield f"{mine}{a}.{part}", state[f"{other}{b}.{part}"]
-                for letter, values in zip("qkv", state[f"{other}attn.in_proj_{part}"].chunk(3), strict=True):
-                    yield f"{mine}self_attn.{letter}_proj.{part}", values
+                yield from (((f"{mine}{a}.{part}",), f"{other}{b}.{part}") for a, b in _BLOCK)
+                yield tuple(f"{mine}self_attn.{one}_proj.{part}" for one in "qkv"), f"{other}attn.in_proj_{part}"
 
 
 def infer_config(state: State, *, activation: str, arch: str | None, where: str) -> Any:

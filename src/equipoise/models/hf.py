@@ -114,11 +114,11 @@ def _refuse_bare_weights(folder: Path) -> None:
 
 
 def _preprocess(folder: Path) -> Preprocess:
-    if (folder / "preprocessor_config.json").is_file():
-        path = folder / "preprocessor_config.json"
+    path = folder / "preprocessor_config.json"
+    if path.is_file():
         return from_config(read_json(path), str(path))
     path = folder / "processor_config.json"  # where newer transformers keep it
-    whole = read_json(path) if path.is_file() else None
+    whole = read_json(path)
     nested = whole.get("image_processor") if isinstance(whole, dict) else None
     if nested is None:
         raise UserError(f"{path}: no image_processor, so how its images were scaled in training is unknown")
@@ -141,22 +141,16 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def load_network(
-    folder: Path,
-    network: str,
-    attention: str | None,
-    *,
-    safe_only: bool = False,
-    heads: bool = False,
-    dtype: str = "float32",
+    folder: Path, network: str, attention: str | None, *, scores: bool = False, dtype: str = "float32"
 ) -> Any:
-    """The network of a class of transformers, each of its weights there. With `heads` the file may hold more: models
-    that match are often published with the heads of all their training."""
+    """The network of a class of transformers, each of its weights there. A model that `scores` pairs is read from
+    safetensors alone, and its file may hold more: it is often published with the heads of all its training."""
     import torch
     import transformers
 
     safe = any(folder.glob("*.safetensors"))
     pickled = any(folder.glob("pytorch_model*.bin"))
-    if not safe and (safe_only or not pickled):
+    if not safe and (scores or not pickled):
         hint = "; .bin files are not read here: save the model again with transformers" if pickled else ""
         raise UserError(f"{folder}: no weights (model.safetensors){hint}")
     try:
@@ -182,9 +176,7 @@ def load_network(
             f"{folder}: the model could not be loaded: config.json and weights do not make one ({short(error)})"
         ) from error
     problems = Problems(f"{folder}: the weights do not match config.json")
-    for kind in (
-        ("missing_keys", "mismatched_keys") if heads else ("missing_keys", "unexpected_keys", "mismatched_keys")
-    ):
+    for kind in ("missing_keys", "mismatched_keys", *(() if scores else ("unexpected_keys",))):
         for key in sorted(map(str, info.get(kind, ()))):
             if not key.endswith("position_ids"):
                 problems.add(kind.split("_")[0], key)

@@ -21,35 +21,27 @@ from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.files import sha256_file
 from equipoise.models.base import Floats
 from equipoise.models.checkpoint import file_options, merge_lora, read_state, unprefixed
-from equipoise.models.clip import BATCH, pick_device, pick_dtype, unit_rows, weight_sha256
+from equipoise.models.clip import BATCH, TorchModel, unit_rows
 from equipoise.models.convert import BUFFERS
 
 INSTALL = "pip install 'equipoise[openclip]' (in an environment of its own: it brings torchvision)"
 
 
-class OpenClipModel:
+class OpenClipModel(TorchModel):
     """open_clip's model, tokenizer and preprocessing as they are, behind the two methods of an Embedder."""
 
     def __init__(
         self, spec: str, network: Any, tokenizer: Any, preprocess: Any, *, device: str, dtype: str, arch: str
     ) -> None:
-        self.spec = spec
-        self.tokenizer = tokenizer
-        self.preprocess = preprocess
-        self.device = torch.device(pick_device(device))
-        self.dtype = pick_dtype(dtype)
-        self.card: dict[str, Any] = {
-            "spec": spec,
-            "weight_sha256": weight_sha256(network),
+        card: dict[str, Any] = {
             "architecture": {"class": f"open_clip {arch}"},
             "activation": _activations(network),
             "preprocessing": str(preprocess),
             "tokenizer": {"name": type(tokenizer).__name__, "sha256": _probe_sha256(tokenizer)},
             "context_length": int(getattr(tokenizer, "context_length", None) or network.context_length),
-            "dtype": dtype,
-            "parameters": sum(parameter.numel() for parameter in network.parameters()),
         }
-        self.network = network.to(device=self.device, dtype=self.dtype).eval()
+        super().__init__(spec, network, tokenizer, card, device=device, dtype=dtype)
+        self.preprocess = preprocess
 
     @torch.inference_mode()
     def embed_images(self, images: Sequence[Image.Image]) -> Floats:

@@ -160,9 +160,7 @@ def load_chat(folder: Path, spec: str, dtype: str) -> tuple[Any, Any]:
             f"{spec}: {folder} has no chat template (chat_template.jinja), so how this model is asked is unknown, and "
             "a guess would change its answers; copy the file of the published model"
         )
-    network = load_network(
-        folder, name, attention, safe_only=True, heads=True, dtype="float32" if dtype == "tf32" else dtype
-    )
+    network = load_network(folder, name, attention, scores=True, dtype="float32" if dtype == "tf32" else dtype)
     if network.config.is_encoder_decoder:
         raise UserError(f"{spec}: {type(network).__name__} has an encoder for its text; only decoders are asked here")
     return network, processor

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -13,9 +12,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from equipoise.core.errors import UserError
-from equipoise.core.files import as_new
 from equipoise.models.base import split_options
-from equipoise.models.clip import precision, quiet_transformers
+from equipoise.models.clip import precision
 from equipoise.models.families import text_positions
 from equipoise.models.hf import check_folder, find_folder, load_network, load_tokenizer, read_config
 from equipoise.models.preprocess import Preprocess, from_config
@@ -46,7 +44,7 @@ class MatchingModel(Scorer):
     ) -> None:
         said = {"head": head, "heads": list(family.heads), "score": SCORES[head]}
         super().__init__(spec, network, tokenizer, image_processor, notes=said | notes, **rest)
-        self.folder: Path | None = folder  # where it was loaded from; None with other weights
+        self.folder = folder
         self.family, self._head = family, family.heads[head]
         self._forget()
 
@@ -87,21 +85,15 @@ class MatchingModel(Scorer):
     def pad(self, ids: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         return padded(ids, self.tokenizer.pad_token_id, self.context_length)
 
-    def holding(self, network: Any) -> MatchingModel:
+    def holding(self, network: Any) -> Self:
         """This model with other weights; it remembers no image that it saw with the old ones."""
-        other = copy.copy(self)
-        weight = next(network.parameters())
-        other.folder, other.network, other.device, other.dtype = None, network, weight.device, weight.dtype
+        other = super().holding(network)
         other._forget()
         return other
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """A folder of transformers that `itm:` loads."""
-        with quiet_transformers():
-            self.network.save_pretrained(folder)
-        for weights in folder.glob("*.safetensors"):
-            as_new(weights)
-        self.tokenizer.save_pretrained(folder)
+        super().save(folder)
         self.image_processor.save_pretrained(folder)
 
 
@@ -122,7 +114,7 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
     check_folder(folder, config)
     tokenizer, image_processor = load_tokenizer(folder), load_image_processor(folder)
     head = family.heads[chosen]
-    network = load_network(folder, head.network, "eager", safe_only=True, heads=True)
+    network = load_network(folder, head.network, "eager", scores=True)
     if family.contrast is not None:
         _read_scale(folder, network)
     text = getattr(network.config, family.text) if family.text else network.config

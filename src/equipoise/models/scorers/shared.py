@@ -12,9 +12,8 @@ import torch
 from PIL import Image
 
 from equipoise.core.errors import UserError
-from equipoise.models.clip import config_sha256, pick_device, pick_dtype, quiet_transformers, refuse_tf32, weight_sha256
+from equipoise.models.clip import TorchModel, config_sha256, quiet_transformers, tokenizer_card
 from equipoise.models.hf import short
-from equipoise.models.tokens import tokenizer_sha256
 
 LENGTH_STEP = 8  # texts are padded to a multiple of it, the same for the same length whatever their neighbours
 KEPT = 256  # images with features in memory, the last used
@@ -34,8 +33,8 @@ def load_image_processor(folder: Path) -> Any:
         raise UserError(f"{folder}: no image processor that works with Pillow alone ({short(error)})") from error
 
 
-class Scorer:
-    """A network with its tokenizer on a device, and a card that says what it is; `score_pairs` is its heirs'."""
+class Scorer(TorchModel):
+    """A network that reads image and text together; subclasses have `score_pairs`."""
 
     def __init__(
         self,
@@ -45,27 +44,18 @@ class Scorer:
         image_processor: Any,
         *,
         context_length: int,
-        device: str,
-        dtype: str,
         notes: dict[str, Any],
+        **rest: str,
     ) -> None:
-        self.spec, self.tokenizer, self.image_processor = spec, tokenizer, image_processor
-        self.context_length = context_length
-        self.device = torch.device(pick_device(device))
-        self.dtype, self.tf32 = pick_dtype(dtype), dtype == "tf32"
-        refuse_tf32(self.tf32, self.device)
-        self.card = {
-            "spec": spec,
-            "weight_sha256": weight_sha256(network),
+        self.image_processor, self.context_length = image_processor, context_length
+        card = {
             "architecture": {"class": type(network).__name__, "config": config_sha256(network.config)},
             "attention": network.config._attn_implementation,
             "preprocessing": json.loads(image_processor.to_json_string()),
-            "tokenizer": {"name": type(tokenizer).__name__, "sha256": tokenizer_sha256(tokenizer)},
+            "tokenizer": tokenizer_card(tokenizer),
             "context_length": context_length,
-            "dtype": dtype,
-            "parameters": sum(parameter.numel() for parameter in network.parameters()),
-        } | notes
-        self.network = network.to(device=self.device, dtype=self.dtype).eval()
+        }
+        super().__init__(spec, network, tokenizer, card | notes, **rest)
 
     @property
     def default_batch(self) -> int:
