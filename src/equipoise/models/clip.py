@@ -164,14 +164,12 @@ class ClipModel(TorchModel):
 
     def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
         """Projected, not yet normalised; differentiable."""
-        features: torch.Tensor = self.network.get_image_features(pixel_values=pixels).pooler_output
-        return features
+        return self.network.get_image_features(pixel_values=pixels).pooler_output
 
     def text_features(self, ids: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
         """Projected, not yet normalised; differentiable. Reads at `ends`, so that what pads cannot matter."""
         if not self.family.causal_text:
-            features: torch.Tensor = read_texts(self.network, ids)
-            return features
+            return read_texts(self.network, ids)
         hidden = self.network.text_model(input_ids=ids).last_hidden_state
         features = self.network.text_projection(hidden[torch.arange(len(ids), device=ids.device), ends])
         return features
@@ -323,8 +321,7 @@ def _later(features: torch.Tensor) -> Callable[[], Floats]:
     def wait() -> Floats:
         if copied is not None:
             copied.synchronize()
-        array: Floats = found.numpy()
-        return array
+        return found.numpy()
 
     return wait
 

@@ -63,10 +63,9 @@ class ChatModel(Scorer):
         message = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": question}]}
         template = _template(self.processor)
         dated = {"date_string": DATE} if "date_string" in template else {}
-        prompt: str = self.processor.apply_chat_template(
+        return self.processor.apply_chat_template(
             [message], chat_template=template, add_generation_prompt=True, tokenize=False, **dated
         )
-        return prompt
 
     def inputs(self, image: Image.Image, question: str) -> Inputs:
         """What one prompt becomes, unpadded; nothing here knows of another pair."""

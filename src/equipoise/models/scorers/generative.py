@@ -56,8 +56,7 @@ class YesNo(ChatModel):
         prompts = [made[id(image), text] for image, text in zip(images, texts, strict=True)]
         last = [prompt["input_ids"].shape[1] - 1 for prompt in prompts]
         odds = [_odds(logits[0], self._yes, self._no) for logits in self.logits(prompts, last)]
-        chances: NDArray[np.float64] = 1 / (1 + np.exp(-np.array(odds, dtype=np.float64)))
-        return chances
+        return 1 / (1 + np.exp(-np.array(odds, dtype=np.float64)))
 
 
 class Likelihood(ChatModel):
@@ -82,8 +81,7 @@ class Likelihood(ChatModel):
         new = [text for text in dict.fromkeys(texts) if text not in self._prior]
         if new:
             self._prior |= zip(new, self._likelihood([self._blank] * len(new), new).tolist(), strict=True)
-        lifted: NDArray[np.float64] = scores - np.array([self._prior[text] for text in texts])
-        return lifted
+        return scores - np.array([self._prior[text] for text in texts])
 
     def _likelihood(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.float64]:
         asked = {id(image): self.inputs(image, self.template) for image in {id(one): one for one in images}.values()}

@@ -46,8 +46,7 @@ class Family:
 
 
 def _blip_look(network: Any, pixels: Tensor) -> Tensor:
-    states: Tensor = network.vision_model(pixel_values=pixels).last_hidden_state
-    return states
+    return network.vision_model(pixel_values=pixels).last_hidden_state
 
 
 def _blip_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
@@ -59,18 +58,12 @@ def _blip_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def _blip_image(network: Any, seen: Tensor) -> Tensor:
-    features: Tensor = network.vision_proj(seen[:, 0])
-    return features
+    return network.vision_proj(seen[:, 0])
 
 
 def _blip_text(network: Any, ids: Tensor, mask: Tensor) -> Tensor:
     read = network.text_encoder(input_ids=ids, attention_mask=mask).last_hidden_state[:, 0]
-    features: Tensor = network.text_proj(read)
-    return features
-
-
-def _blip_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-    return _cosine(_blip_image(network, seen), _blip_text(network, ids, mask))
+    return network.text_proj(read)
 
 
 def _blip2_queries(network: Any, pixels: Tensor) -> Tensor:
@@ -107,8 +100,7 @@ def _blip2_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
 def _flava_look(network: Any, pixels: Tensor) -> Tensor:
     """The multimodal encoder reads the states before the last norm."""
     found = network.flava.image_model(pixel_values=pixels, output_hidden_states=True)
-    states: Tensor = network.flava.image_to_mm_projection(found.hidden_states[-1])
-    return states
+    return network.flava.image_to_mm_projection(found.hidden_states[-1])
 
 
 def _flava_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
@@ -121,9 +113,7 @@ def _flava_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def _flava_itc_look(network: Any, pixels: Tensor) -> Tensor:
-    seen = network.flava.image_model(pixel_values=pixels).last_hidden_state
-    features: Tensor = network.flava.image_projection(seen[:, 0])
-    return features
+    return network.flava.image_projection(network.flava.image_model(pixel_values=pixels).last_hidden_state[:, 0])
 
 
 def _flava_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
@@ -132,8 +122,7 @@ def _flava_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def _align_look(network: Any, pixels: Tensor) -> Tensor:
-    features: Tensor = network.get_image_features(pixel_values=pixels).pooler_output
-    return features
+    return network.get_image_features(pixel_values=pixels).pooler_output
 
 
 def _align_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
@@ -146,19 +135,11 @@ def _vilt_look(network: Any, pixels: Tensor) -> Tensor:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         whole = torch.ones(len(pixels), *pixels.shape[-2:], dtype=torch.long, device=pixels.device)
-        patches: Tensor = network.vilt.embeddings.visual_embed(pixels, whole, max_image_length=-1)[0]
-    return patches
+        return network.vilt.embeddings.visual_embed(pixels, whole, max_image_length=-1)[0]
 
 
 def _vilt_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-    found = network(input_ids=ids, attention_mask=mask, image_embeds=seen, pixel_mask=_ones(seen))
-    logits: Tensor = found.logits[:, 0]
-    return logits
-
-
-def _pixels(network: Any, pixels: Tensor) -> Tensor:
-    """Its towers are bridged layer by layer: nothing can be kept of an image alone."""
-    return pixels
+    return network(input_ids=ids, attention_mask=mask, image_embeds=seen, pixel_mask=_ones(seen)).logits[:, 0]
 
 
 def _bridgetower_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
@@ -178,7 +159,12 @@ FAMILIES = {
     for family in (
         Family(
             "blip",
-            {"itm": Head(_BLIP, _blip_look, _blip_itm), "itc": Head(_BLIP, _blip_look, _blip_itc)},
+            {
+                "itm": Head(_BLIP, _blip_look, _blip_itm),
+                "itc": Head(
+                    _BLIP, _blip_look, lambda net, seen, *text: _cosine(_blip_image(net, seen), _blip_text(net, *text))
+                ),
+            },
             contrast=Contrast(_blip_image, _blip_text),
         ),
         Family(
@@ -192,10 +178,10 @@ FAMILIES = {
         Family("align", {"itc": Head("AlignModel", _align_look, _align_itc)}),
         Family("vilt", {"itm": Head(_VILT, _vilt_look, _vilt_itm)}, text=""),
         Family(
-            "bridgetower",
+            "bridgetower",  # its towers are bridged layer by layer: nothing can be kept of an image alone
             {
-                "itm": Head("BridgeTowerForImageAndTextRetrieval", _pixels, _bridgetower_itm),
-                "itc": Head("BridgeTowerForContrastiveLearning", _pixels, _bridgetower_itc),
+                "itm": Head("BridgeTowerForImageAndTextRetrieval", lambda _, pixels: pixels, _bridgetower_itm),
+                "itc": Head("BridgeTowerForContrastiveLearning", lambda _, pixels: pixels, _bridgetower_itc),
             },
         ),
     )

@@ -79,8 +79,7 @@ class XVLM(nn.Module):
         """Logits of no match and of a match."""
         for layer in self.layers[self.fusion :]:
             text = layer(text, encoder_hidden_states=seen, attention_mask=added)
-        logits: torch.Tensor = self.itm_head(text[:, 0])
-        return logits
+        return self.itm_head(text[:, 0])
 
     def itm(self, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         logits = self.match(seen, *self.read(ids, mask))
@@ -95,12 +94,10 @@ class XVLM(nn.Module):
         return self.match(seen, text, added)[:, 1] + self.cosine(seen, text)
 
     def embed_image(self, seen: torch.Tensor) -> torch.Tensor:
-        features: torch.Tensor = self.vision_proj(seen[:, 0])
-        return features
+        return self.vision_proj(seen[:, 0])
 
     def embed_text(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        features: torch.Tensor = self.text_proj(self.read(ids, mask)[0][:, 0])
-        return features
+        return self.text_proj(self.read(ids, mask)[0][:, 0])
 
     def ours(self, state: State) -> State:
         """A file's tensors by our names; what has none (boxes, masked words, masks of attention) is left out."""
