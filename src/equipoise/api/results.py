@@ -14,7 +14,7 @@ from equipoise.core.errors import UserError, did_you_mean
 from equipoise.data.items import Item, write_items
 from equipoise.evaluation.comparing.folders import Compared
 from equipoise.evaluation.comparing.gate import Gate, check_gates
-from equipoise.evaluation.metrics import METRICS, info, shown
+from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import ROWS
 from equipoise.evaluation.record import Numbers, Summary
 from equipoise.evaluation.results import write_run, write_set
@@ -76,11 +76,6 @@ class Items(Sequence[Item]):
         both = sum(bool(item.positives and item.negatives) for item in self)
         return f"{len(self):,} item{'s' * (len(self) != 1)}, {both:,} with hard positives and hard negatives"
 
-    def _repr_html_(self) -> str:
-        texts = [(item.caption, item.positives, item.negatives) for item in self[:5]]
-        head = [[one, *(of[0].text if of else "" for of in others)] for one, *others in texts]
-        return _html(repr(self), ["caption", "hard positive", "hard negative"], head)
-
     def to_frame(self) -> DataFrame:
         """One row an item; hard positives and hard negatives are lists."""
         return frame(
@@ -102,20 +97,22 @@ class Items(Sequence[Item]):
         return write_items(path, self)
 
 
-def _html(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    body = "".join(line(row, "td") for row in rows)
-    return f"<p>{html.escape(title)}</p><table>{line(header, 'th')}{body}</table>"
-
-
 def _require_metric(metric: str, known: Iterable[str]) -> None:
     if metric not in known:
         raise UserError(f"no metric {metric!r}; there are {', '.join(known)}.{did_you_mean(metric, known)}")
 
 
-class _Measured:
+class _Shown:
+    """In a notebook: the conclusion and the table."""
+
+    def table(self) -> Table:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>{self.table()._repr_html_()}"
+
+
+class _Measured(_Shown):
     """Numbers of which the first line is the headline."""
 
     def lines(self) -> list[Line]:
@@ -131,15 +128,6 @@ class _Measured:
     def to_frame(self) -> DataFrame:
         """One row for the headline and one for each part: value, and the ends of the 95% interval, in percent."""
         return frame([{"label": line.label.strip(), **_flat(line.numbers)} for line in self.lines()])
-
-    def _shown(self, title: str) -> str:
-        numbers = [line.numbers for line in self.lines()]
-        metrics = [row for row in shown((one.metrics for one in numbers), always=True) if row.less is None]
-        cells = [
-            [line.label, f"{line.numbers.n:,}", *(percent(line.numbers, row.name) for row in metrics)]
-            for line in self.lines()
-        ]
-        return _html(title, ["", "n", *(row.title for row in metrics)], cells)
 
 
 def _flat(numbers: Numbers) -> dict[str, Any]:
@@ -175,9 +163,6 @@ class Run(Result, _Measured):
     def __repr__(self) -> str:
         said = verdict(self.record) or f"{self.record.kind} {self.record.benchmark.name}"
         return f"{self.label}: {said}" if self.label != self.record.model.spec else said
-
-    def _repr_html_(self) -> str:
-        return self._shown(repr(self))
 
     @cached_property
     def folder(self) -> Path:
@@ -258,12 +243,9 @@ class Measured(_Measured):
             + [f"{METRICS[name].title} {percent(self.summary.overall, name)}" for name in self.summary.overall.metrics]
         )
 
-    def _repr_html_(self) -> str:
-        return self._shown("Scores measured")
-
 
 @dataclass(frozen=True, repr=False)
-class Diff:
+class Diff(_Shown):
     """The first model against each of the others, paired item by item. Differences are in points."""
 
     compared: Compared
@@ -304,16 +286,3 @@ class Diff:
 
     def __repr__(self) -> str:
         return conclusion(self.compared.differences)
-
-    def _repr_html_(self) -> str:
-        rows = [
-            [
-                f"{one.before} → {one.after}",
-                info(name, change).title,
-                f"{100 * change.difference:+.1f} [{100 * change.interval.low:+.1f}, {100 * change.interval.high:+.1f}]",
-                "significant" if change.significant else "not significant",
-            ]
-            for one in self.compared.differences
-            for name, change in one.changes.items()
-        ]
-        return _html(repr(self), ["", "metric", "points", ""], rows)

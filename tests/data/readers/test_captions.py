@@ -334,17 +334,6 @@ def test_visual_genomes_regions_bring_their_boxes(tmp_path: Path) -> None:
     assert [item.image.box for item in items if item.image] == [(421.0, 57.0, 82.0, 139.0)] * len(items) and items
 
 
-def test_cc3ms_table_has_no_header(tmp_path: Path) -> None:
-    lines = ['a very typical "bus station', "sierra looked stunning in this top", "no address here"]
-    rows = [f"{lines[0]}\thttp://lh6.ggpht.com/a.jpg", f"{lines[1]}\thttps://x.org/b?c=1", lines[2]]
-    (tmp_path / "Train_GCC-training.tsv").write_text("\n".join(rows) + "\n")
-    groups = list(read_captions(tmp_path / "Train_GCC-training.tsv"))
-    photos = [f"00000/{number:09d}.jpg" for number in range(2)]  # as img2dataset names them
-    assert texts(groups[:2]) == [(photos[0], [lines[0]]), (photos[1], [lines[1]])]
-    assert [group.records[0].source_id for group in groups[:2]] == [row.split("\t")[1] for row in rows[:2]]
-    assert groups[2].records[0].text == lines[2] and groups[2].records[0].source_id is None
-
-
 def test_a_table_with_negatives_is_not_read_in_silence(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "t.tsv").write_text("\ttitle\tfilepath\tneg_caption\n0\ta cat\ta.jpg\t['a dog']\n")
     assert texts(list(read_captions(tmp_path / "t.tsv"))) == [("a.jpg", ["a cat"])]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import tarfile
 import tracemalloc
 from pathlib import Path
 
@@ -175,23 +173,6 @@ def test_flickr8k_by_its_list(folder: Path) -> None:
     assert len(data.captions) == 4
     with pytest.raises(UserError, match=r"devImages.*--splits"):
         open_set("flickr8k-retrieval", source=folder, split="dev")
-
-
-def test_clip_benchmarks_retrieval_shards(folder: Path) -> None:
-    wds = folder / "squares"
-    (wds / "test").mkdir(parents=True)
-    (wds / "dataset_type.txt").write_text("retrieval\n")
-    (wds / "test" / "nshards.txt").write_text("1")
-    with tarfile.open(wds / "test" / "0.tar", "w") as archive:
-        for place, colour in enumerate(COLOURS):
-            text = f"a {colour} one\n{colour} again\n".encode()
-            for ending, data in (("png", (folder / "photos" / f"{colour}.png").read_bytes()), ("txt", text)):
-                member = tarfile.TarInfo(f"s{place:07}.{ending}")
-                member.size = len(data)
-                archive.addfile(member, io.BytesIO(data))
-    data = open_set("retrieval:" + str(wds))
-    assert isinstance(data, CaptionSet) and len(data.captions) == 12
-    assert values(run(Eye(), data))["image_to_text_recall@1"] == 1.0
 
 
 def test_items_lend_their_captions(folder: Path) -> None:

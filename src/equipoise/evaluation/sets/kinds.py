@@ -13,7 +13,6 @@ from pydantic import BaseModel
 from equipoise.benchmarks import registry
 from equipoise.core import stats
 from equipoise.core.errors import UserError, did_you_mean
-from equipoise.core.files import read_text
 from equipoise.data.images import open_source
 from equipoise.data.readers.sets.captions import (
     caption_set,
@@ -21,10 +20,9 @@ from equipoise.data.readers.sets.captions import (
     from_flickr8k,
     from_items,
     from_karpathy,
-    from_shards,
     is_karpathy,
 )
-from equipoise.data.readers.sets.classes import is_class_folder, is_shards, read_classes
+from equipoise.data.readers.sets.classes import is_class_folder, read_classes
 from equipoise.data.readers.sets.kinds import AnySet, content_hash
 from equipoise.data.readers.sets.ratings import flickr8k_experts, read_ratings
 from equipoise.evaluation.embedding.cache import ScoringOptions, default_world
@@ -164,9 +162,6 @@ def _open(bench: str, source: Path | None, data: Path | None, split: str, templa
 
 
 def _folder(path: Path, split: str, templates: Path | None, name: str) -> AnySet:
-    kind = path / "dataset_type.txt"
-    if is_shards(path) and kind.is_file() and read_text(kind).strip().lower() == "retrieval":
-        return from_shards(path, split, name)
     if is_class_folder(path) or is_class_folder(path / split):
         return replace(read_classes(path, split, templates), name=name)
     raise UserError(f"{path}: nothing in this folder that is read here. --bench is one of: {FORMS}")

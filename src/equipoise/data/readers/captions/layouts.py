@@ -31,7 +31,6 @@ from equipoise.data.readers.records import as_text, cells, kind_of, lines
 log = logging.getLogger(__name__)
 
 _FLICKR = re.compile(r"(.+\.(?:jpe?g|png|webp|gif|bmp))(#\d+)?", re.IGNORECASE)
-_CC3M = re.compile(r"[^\t]*\thttps?://[^\t]*", re.IGNORECASE)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -55,8 +54,8 @@ def read_txt(path: Path) -> Iterator[Raw]:
 
 
 def read_table(path: Path) -> Iterator[Raw]:
-    """CSV and TSV with a header that names the caption; or without one: a single column, Flickr's
-    `photo.jpg#0<TAB>caption`, or CC3M's `caption<TAB>address`, whose photos have the names that img2dataset gives."""
+    """CSV and TSV with a header that names the caption; or without one: a single column, or Flickr's
+    `photo.jpg#0<TAB>caption`."""
     rows = _rows(path)
     first = next(rows, None)
     if first is None:
@@ -68,7 +67,6 @@ def read_table(path: Path) -> Iterator[Raw]:
     if caption is not None and (twice := [name for name in names if name in known and names.count(name) > 1]):
         raise UserError(f"{path}, {where}: two columns are called {twice[0]!r}; which one is meant?")
     image = name = together = None
-    is_cc3m = False
     if caption is not None:
         _warn_of_texts(path, tuple(cell for cell in names if cell.startswith(("negative", "positive", "neg_caption"))))
         image, name, together = (_first_of(wanted, names) for wanted in (IMAGE_NAMES, ID_NAMES, TOGETHER_NAMES))
@@ -76,15 +74,13 @@ def read_table(path: Path) -> Iterator[Raw]:
         caption = 0
     elif len(cells) == 2 and _FLICKR.fullmatch(cells[0]):
         caption, image = 1, 0
-    elif _CC3M.fullmatch("\t".join(cells)):
-        caption, name, is_cc3m = 0, 1, True
     else:
         raise UserError(
             f"{path}, {where}: expected a column called {', '.join(CAPTION_NAMES[:4])}; "
             f"found {', '.join(map(ascii, cells[:8]))}"
         )
     body = rows if names[caption] in CAPTION_NAMES else chain([first], rows)
-    for number, (where, cells, problem) in enumerate(body):
+    for where, cells, problem in body:
         if problem:
             yield Raw(where, None, problem=problem)
         elif len(cells) <= max(caption, image or 0):
@@ -95,8 +91,6 @@ def read_table(path: Path) -> Iterator[Raw]:
             photo = None if image is None else cells[image].strip()
             if photo and (match := _FLICKR.fullmatch(photo)):
                 photo = match[1]
-            elif is_cc3m:  # ten thousand photos a folder, numbered by row: img2dataset's defaults
-                photo = f"{number // 10_000:05d}/{number:09d}.jpg"
             given, group = (
                 cells[place] if place is not None and place < len(cells) else None for place in (name, together)
             )
@@ -122,9 +116,9 @@ def _first_of(wanted: Iterable[str], names: list[str]) -> int | None:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """The rows of a table. In Flickr's and CC3M's, which have no header, quotes are only quotes."""
+    """The rows of a table. In Flickr's, which has no header, quotes are only quotes."""
     first = _first_line(path)
-    if _is_flickr(first) or _CC3M.fullmatch(first):
+    if _is_flickr(first):
         for number, line in _lines(path):
             yield f"line {number}", line.split("\t") if line else [], ""
         return

@@ -1,4 +1,4 @@
-"""Captions with their photos: Karpathy's splits, CLIP_benchmark's shards, Flickr8k, Items, and any captions file.
+"""Captions with their photos: Karpathy's splits, Flickr8k, Items, and any captions file.
 
 A text that appears twice under one photo counts once. Items lend their captions alone: positives and negatives are
 what `equipoise eval` asks about.
@@ -18,7 +18,6 @@ from equipoise.data.images import ImageSource
 from equipoise.data.items import ImageRef, Item
 from equipoise.data.readers.captions.groups import read_captions
 from equipoise.data.readers.records import as_text, kind_of
-from equipoise.data.readers.sets.classes import members, shards
 from equipoise.data.readers.sets.kinds import Caption, CaptionSet
 
 FLICKR8K = ("captions.tsv", "Flickr8k.token.txt", "captions.txt")  # what copies of it call the captions
@@ -117,19 +116,3 @@ def flickr8k_captions(folder: Path) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise UserError(f"{folder}: no captions of Flickr8k here ({', '.join(FLICKR8K)})")
-
-
-def from_shards(folder: Path, split: str, name: str) -> CaptionSet:
-    """CLIP_benchmark's retrieval sets: KEY.jpg and KEY.txt, a caption per line."""
-    tars = shards(folder, split)
-    problems = Problems(f"{folder}: captions of the shards")
-    found: list[Found] = []
-    for photo, text in members(tars, "txt"):
-        if text not in tars:
-            problems.add(photo, f"no {text} next to it")
-            continue
-        lines = tars.read(text).decode("utf-8", "replace").splitlines()
-        ref = ImageRef.model_construct(path=photo, box=None)
-        found += [(ref, " ".join(line.split()), None) for line in lines if line.strip()]
-    problems.raise_if_any("Expected KEY.jpg and KEY.txt (a caption per line) in each shard.")
-    return caption_set(name, split, tars, found)

@@ -116,17 +116,12 @@ def shards(folder: Path, split: str) -> TarImages:
     return TarImages(tars)
 
 
-def members(tars: TarImages, ending: str) -> list[tuple[str, str]]:
-    """(photo, the member that says something of it) of each photo, in the order of the shards."""
-    photos = {name.rpartition(".")[0]: name for name in tars.members if Path(name).suffix.lower() in PHOTOS}
-    return [(name, f"{key}.{ending}") for key, name in photos.items()]
-
-
 def labelled(folder: Path, tars: TarImages, classes: int) -> list[tuple[str, int]]:
     """(photo, number of its class)."""
     problems = Problems(f"{folder}: labels of the shards")
     photos: list[tuple[str, int]] = []
-    for photo, label in members(tars, "cls"):
+    for photo in [name for name in tars.members if Path(name).suffix.lower() in PHOTOS]:
+        label = f"{photo.rpartition('.')[0]}.cls"
         if label not in tars:
             problems.add(photo, f"no {label} next to it (a multi-label set, .npy, is not read)")
             continue
