@@ -9,6 +9,7 @@ import contextlib
 import errno
 import gzip
 import hashlib
+import io
 import json
 import os
 import re
@@ -145,16 +146,24 @@ GZIP = b"\x1f\x8b"  # how a gzipped file begins
 def read_text(path: str | Path) -> str:
     """The text of a file, gzipped or not."""
     path = Path(path)
+    with whole(path), reading(path), io.TextIOWrapper(opened(path), "utf-8-sig") as handle:
+        return handle.read()
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Unpacked where its name or its first two bytes say that it is gzipped."""
+    handle = path.open("rb")
+    if path.suffix.lower() != ".gz" and handle.peek(2)[:2] != GZIP:
+        return handle
+    handle.close()
+    return gzip.open(path, "rb")  # type: ignore[return-value]
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[None]:
+    """What reading a file may raise, as errors for people."""
     try:
-        with reading(path):
-            with path.open("rb") as raw:
-                packed = path.suffix == ".gz" or raw.read(2) == GZIP
-            if packed:
-                with gzip.open(path, "rt", encoding="utf-8-sig") as handle:
-                    return handle.read()
-            return path.read_text(encoding="utf-8-sig")
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise UserError(f"{path}: not a whole gzip file; pack or download it again") from None
+        yield
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -162,7 +171,9 @@ def read_text(path: str | Path) -> str:
     except PermissionError:
         raise UserError(f"{path}: no permission to read it") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 text (byte {error.start} is {error.object[error.start]:#04x})") from None
+        raise UserError(f"{path}: not UTF-8 text (byte {error.object[error.start]:#04x}: {error.reason})") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise UserError(f"{path}: not a whole gzip file; pack or download it again") from None
 
 
 class DoubledKey(ValueError):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import gzip
 import io
 import json
 import re
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -17,7 +14,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from equipoise.core.errors import Problems, UserError, reading
-from equipoise.core.files import DECODER, GZIP, parse, parse_json, read_text, why
+from equipoise.core.files import DECODER, opened, parse, parse_json, read_text, whole, why
 from equipoise.data.readers import parquet
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -266,28 +263,6 @@ def _element(window: _Window, name: str) -> Any:
 def kind_of(path: Path) -> str:
     """.json for captions.json and captions.json.gz."""
     return (Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
-
-
-def opened(path: Path) -> IO[bytes]:
-    """Unpacked where its name or its first two bytes say that it is gzipped."""
-    handle = path.open("rb")
-    if path.suffix.lower() != ".gz" and handle.peek(2)[:2] != GZIP:
-        return handle
-    handle.close()
-    return gzip.open(path, "rb")  # type: ignore[return-value]
-
-
-@contextlib.contextmanager
-def whole(path: Path) -> Iterator[None]:
-    """What reading a file may raise, as errors for people."""
-    try:
-        yield
-    except PermissionError:
-        raise UserError(f"{path}: no permission to read it") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 text ({error.reason})") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise UserError(f"{path}: not a whole gzip file; pack or download it again") from None
 
 
 def as_text(path: Path, newline: str | None = None, errors: str = "surrogateescape") -> IO[str]:

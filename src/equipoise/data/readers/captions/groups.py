@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from equipoise.core.errors import UserError, printable, reading
+from equipoise.core.files import opened, whole
 from equipoise.data.items import ImageRef
 from equipoise.data.readers.captions.json_layouts import LONGEST, Raw, read_json
 from equipoise.data.readers.captions.layouts import read_parquet, read_table, read_tar, read_txt
-from equipoise.data.readers.records import kind_of, opened, whole
+from equipoise.data.readers.records import kind_of
 
 MOST_TOGETHER = 50  # captions of one image; a file with the same image on every line must not fill the memory
 
