@@ -110,24 +110,10 @@ def test_torchvision_fits_torch(monkeypatch: pytest.MonkeyPatch, torch: str, tor
 
 
 def test_offline_flags(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TRANSFORMERS_OFFLINE", raising=False)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert "HF_HUB_OFFLINE set" in machine._hub()[1]
-    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-    assert "may be asked" in machine._hub()[1]
-
-
-def test_hub_cache_is_where_the_hub_puts_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    assert machine.hub_cache() == Path.home() / ".cache/huggingface/hub"
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "x"))
-    assert machine.hub_cache() == tmp_path / "x"
-    monkeypatch.delenv("HF_HUB_CACHE")
-    monkeypatch.setenv("HF_HOME", str(tmp_path))
-    code = "from huggingface_hub import constants; print(constants.HF_HUB_CACHE)"
-    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
-    assert str(machine.hub_cache()) == asked == str(tmp_path / "hub")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert "HF_HUB_OFFLINE set" in machine._hub()[0][1]
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    assert "may be asked" in machine._hub()[0][1]
 
 
 def test_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -138,8 +124,3 @@ def test_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: SimpleNamespace(free=10**9))
     _, text, fine = machine._folder("cache", tmp_path, "X")
     assert not fine and "only 1.0 GB free" in text
-
-
-def test_old_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "LEAST_PYTHON", (99, 0))
-    assert not machine._python()[2]

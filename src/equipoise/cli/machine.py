@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
 
-LEAST_PYTHON = (3, 11)
 LEAST_FREE = 2 * 10**9  # bytes: the embeddings of all benchmarks for a handful of models
 EXTRAS = {  # extra -> its packages, and what it is for
     "openclip": (("open_clip_torch",), "models named openclip:ARCH/PRETRAINED"),
@@ -44,15 +43,14 @@ _CARDS = Path("/proc/driver/nvidia/gpus")
 def report() -> list[Row]:
     """One row for each subject. False: it does not work, or an extra is not installed."""
     return [
-        _python(),
+        ("python", f"{platform.python_version()} ({sys.executable})", True),
         _packages(),
         _processor(),
         *_devices(),
         _torchvision(),
         *(_extra(name) for name in EXTRAS),
-        _hub(),
         _folder("embedding cache", default_cache(), "EQUIPOISE_CACHE"),
-        _folder("model cache", hub_cache(), "HF_HOME"),
+        *_hub(),
     ]
 
 
@@ -84,13 +82,6 @@ def show_checks(checks: Sequence[Check], *, err: bool = False) -> None:
         typer.echo(fold(f"{one.verdict:10}  {one.name:16}  {printable(' '.join(one.found.split()))}", hang=30), err=err)
         if one.fix:
             typer.echo(fold(f"{'':30}{one.why}\n{'':30}fix: {one.fix}", hang=30), err=err)
-
-
-def _python() -> Row:
-    found = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info[:2] < LEAST_PYTHON:
-        return "python", f"{found}; 3.11 or newer is needed: install one and make the environment anew", False
-    return "python", f"{found} ({sys.executable})", True
 
 
 def _packages() -> Row:
@@ -163,23 +154,14 @@ def _extra(name: str) -> Row:
     return f"extra {name}", ", ".join(f"{package} {version}" for package, version in found.items()) + f"; {use}", True
 
 
-def _hub() -> Row:
-    names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
-    flags = [name for name in names if os.environ.get(name, "").lower() in ("1", "true", "yes", "on")]
-    if flags:
-        text = f"{' and '.join(flags)} set: only models and files that are here already; unset to download"
-        return "hub", text, True
-    return "hub", "may be asked for models; HF_HUB_OFFLINE=1 forbids it", True
+def _hub() -> list[Row]:
+    """The Hugging Face hub: whether it may be asked, and where its files lie."""
+    from huggingface_hub import constants
 
-
-def hub_cache() -> Path:
-    """Where the Hugging Face hub's files lie, by its own rules."""
-    if chosen := os.environ.get("HF_HUB_CACHE"):
-        return Path(chosen)
-    if home := os.environ.get("HF_HOME"):
-        return Path(home) / "hub"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "huggingface" / "hub"
+    text = "may be asked for models; HF_HUB_OFFLINE=1 forbids it"
+    if constants.HF_HUB_OFFLINE:
+        text = "HF_HUB_OFFLINE set: only models and files that are here already; unset to download"
+    return [("hub", text, True), _folder("model cache", Path(constants.HF_HUB_CACHE), "HF_HOME")]
 
 
 def _folder(subject: str, folder: Path, variable: str) -> Row:
