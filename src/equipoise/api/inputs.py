@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import io
 import json
 import os
 import re
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from equipoise.core.errors import UserError, did_you_mean
-from equipoise.data.images import ImageProblem, ImageSource, open_source
+from equipoise.data.images import ImageProblem, ImageSource, encoded, open_source
 from equipoise.data.readers.captions.json_layouts import CAPTION_NAMES, IMAGE_NAMES
 
 if TYPE_CHECKING:
@@ -185,9 +184,7 @@ class PictureImages:
                 raise ImageProblem(f"{path}: {found} cannot be read ({error.strerror})") from None
         if not hasattr(found, "save"):
             raise ImageProblem(f"{path}: expected a PIL image, bytes or a path, found {type(found).__name__}")
-        buffer = io.BytesIO()
-        found.save(buffer, format="PNG", compress_level=1)
-        return buffer.getvalue()
+        return encoded(found, "PNG", compress_level=1)
 
 
 def as_images(value: Any) -> str | Path | ImageSource | None:

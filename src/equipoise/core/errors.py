@@ -62,6 +62,11 @@ def listed(lines: Sequence[str], shown: int = 5) -> str:
     return "\n".join(f"  {line}" for line in [*lines[:shown], *more])
 
 
+def first_line(error: BaseException) -> str:
+    """What another program's error says, in a line."""
+    return str(error).strip().split("\n")[0][:300] or type(error).__name__
+
+
 def printable(text: str, *, lines: bool = False) -> str:
     """The text with escape codes and direction marks shown instead of obeyed; `lines` keeps line ends and tabs.
 

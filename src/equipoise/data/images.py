@@ -81,6 +81,12 @@ def use_image(data: bytes, ref: ImageRef, use: Callable[[Image.Image], T]) -> T:
     return use(decode_image(data, ref))
 
 
+def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, kind, **options)
+    return stream.getvalue()
+
+
 def image_size(data: bytes, ref: ImageRef) -> tuple[int, int]:
     """Width and height from the header alone; nothing is decoded."""
     return _opened(data, ref).size

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import io
 import math
 from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
-from PIL import Image
 
-from equipoise.data.images import ImageSource
+from equipoise.data.images import ImageSource, decode_image, encoded
+from equipoise.data.items import ImageRef
 from equipoise.demo.numbers import Models, Table
 from equipoise.demo.stories import BASE, CONTROL, OURS, ROWS, USUAL, Column
 from equipoise.evaluation.record import Change
@@ -49,7 +48,9 @@ def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, 
         for label in (USUAL.label, OURS.label)
     }
     caption, positive, negative = texts[one.id.partition("/")[2] if one.id not in texts else one.id]
-    data = base64.b64encode(_small(images.read(one.image or ""))).decode()
+    photo = decode_image(images.read(one.image or ""), ImageRef(path=one.image or ""))
+    photo.thumbnail((360, 360))
+    data = base64.b64encode(encoded(photo, "JPEG", quality=88)).decode()
     orders = [el("li", el("b", label), _order(rows[label][chosen]), class_="order") for label in models]
     names = {"c": "the caption", "p": "reworded, still right", "n": "changed, now wrong"}
     terms = [el("dt", el("b", mark), f" {name}", class_=mark) for mark, name in names.items()]
@@ -65,14 +66,6 @@ def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, 
     image = el("img", src=f"data:image/jpeg;base64,{data}", alt=caption)
     head = el("h2", "One picture, three captions, five models")
     return el("section", image, el("div", head, captions, el("ul", *orders, class_="orders"), words), class_="example")
-
-
-def _small(data: bytes) -> bytes:
-    stream = io.BytesIO()
-    image = Image.open(io.BytesIO(data)).convert("RGB")
-    image.thumbnail((360, 360))
-    image.save(stream, "JPEG", quality=88)
-    return stream.getvalue()
 
 
 def _order(scores: ItemScores) -> Markup:

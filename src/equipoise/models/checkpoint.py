@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.errors import UserError, did_you_mean, first_line
 from equipoise.core.files import sha256_file
 from equipoise.models.base import split_options
 from equipoise.models.clip import ClipModel
@@ -155,9 +155,8 @@ def _read_torch(path: Path) -> Any:
             f"torch.save(d.get('state_dict', d), '{path.stem}-state.pt')\""
         ) from None
     except Exception as error:  # whatever a damaged file does to torch: fuzzing finds a new kind each time
-        raise UserError(
-            f"{path}: damaged or not a torch file ({type(error).__name__}: {str(error).split(chr(10))[0][:200]})"
-        ) from None
+        why = f"{type(error).__name__}: {first_line(error)}"
+        raise UserError(f"{path}: damaged or not a torch file ({why})") from None
 
 
 def _is_torchscript(path: Path) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import UserError, first_line
 from equipoise.core.files import as_new, sha256_json, write_json
 from equipoise.models.base import Floats, device_named
 from equipoise.models.families import family_of, read_texts
@@ -291,8 +291,7 @@ def pick_device(device: str) -> str:
     try:
         torch.zeros(1, device=device).cpu()  # "meta" holds no numbers, "mps" and "xla" are known everywhere
     except Exception as error:  # each backend has its own
-        what = str(error).splitlines()[0][:120]
-        raise UserError(f"device {device!r} cannot be used here ({what}); use auto, cpu or cuda") from None
+        raise UserError(f"device {device!r} cannot be used here ({first_line(error)}); use auto, cpu or cuda") from None
     return device
 
 

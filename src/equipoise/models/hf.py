@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.errors import Problems, UserError, did_you_mean
+from equipoise.core.errors import Problems, UserError, did_you_mean, first_line
 from equipoise.core.files import read_json
 from equipoise.models.clip import ClipModel, quiet_transformers
 from equipoise.models.families import family_named
@@ -137,7 +137,7 @@ def load_tokenizer(folder: Path) -> Any:
         return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     except Exception as error:  # a damaged tokenizer.json fails in Rust, with errors of its own
         hint = "; pip install sentencepiece protobuf" if "sentencepiece" in str(error).lower() else ""
-        raise UserError(f"{folder}: the tokenizer could not be loaded ({short(error)}){hint}") from error
+        raise UserError(f"{folder}: the tokenizer could not be loaded ({first_line(error)}){hint}") from error
 
 
 def load_network(
@@ -173,7 +173,7 @@ def load_network(
         ) from None
     except Exception as error:  # a config may ask for anything: an unknown activation, no heads, a size in words
         raise UserError(
-            f"{folder}: the model could not be loaded: config.json and weights do not make one ({short(error)})"
+            f"{folder}: the model could not be loaded: config.json and weights do not make one ({first_line(error)})"
         ) from error
     problems = Problems(f"{folder}: the weights do not match config.json")
     for kind in ("missing_keys", "mismatched_keys", *(() if scores else ("unexpected_keys",))):
@@ -196,7 +196,7 @@ def _from_hub(name: str, kind: str = "hf") -> Path:
     except LocalEntryNotFoundError:
         pass
     except HFValidationError as error:
-        raise UserError(f"{kind}:{name}: neither a folder nor a name of the hub ({short(error)})") from None
+        raise UserError(f"{kind}:{name}: neither a folder nor a name of the hub ({first_line(error)})") from None
     if constants.HF_HUB_OFFLINE:
         raise UserError(
             f"{kind}:{name}: no such folder, not whole in the hub's local cache, and HF_HUB_OFFLINE is set; "
@@ -221,7 +221,7 @@ def _from_hub(name: str, kind: str = "hf") -> Path:
 def _hub_words(error: Exception) -> str:
     if any(words in str(error) for words in ("Name or service not known", "ConnectError", "Temporary failure in name")):
         return "the Hugging Face hub cannot be reached (no network?)"
-    return f"the hub did not give it ({short(error)})"
+    return f"the hub did not give it ({first_line(error)})"
 
 
 def _complete(folder: Path) -> bool:
@@ -236,7 +236,3 @@ def _complete(folder: Path) -> bool:
 
 def _has_tokenizer(folder: Path) -> bool:
     return any((folder / name).is_file() for name in TOKENIZER_FILES)
-
-
-def short(error: BaseException) -> str:
-    return str(error).strip().split("\n")[0][:300] or type(error).__name__

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.errors import UserError, did_you_mean, first_line
 from equipoise.core.files import sha256_file
 from equipoise.models.base import Floats
 from equipoise.models.checkpoint import file_options, merge_lora, read_state, unprefixed
@@ -82,7 +82,7 @@ def load_openclip(rest: str, *, spec: str, device: str = "auto", dtype: str = "f
     try:
         network, _, preprocess = open_clip.create_model_and_transforms(arch, pretrained=pretrained, device="cpu")
     except (OSError, RuntimeError) as error:
-        raise UserError(f"{spec}: open_clip could not load it ({str(error).splitlines()[0][:300]})") from error
+        raise UserError(f"{spec}: open_clip could not load it ({first_line(error)})") from error
     tokenizer = open_clip.get_tokenizer(arch)
     return OpenClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, arch=arch)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
 import json
 import logging
 import math
@@ -29,6 +28,7 @@ from PIL import Image
 from equipoise.core.errors import UserError
 from equipoise.core.files import sha256_json
 from equipoise.core.llm_client import Answer, Llm, LlmSettings, answer_of
+from equipoise.data.images import encoded
 from equipoise.models.base import split_options
 
 log = logging.getLogger(__name__)
@@ -227,14 +227,12 @@ def _settings(rest: str, spec: str) -> tuple[LlmSettings, str | None]:
 def _pictures(images: Sequence[Image.Image]) -> list[bytes]:
     """What is sent of each image; one with several texts is encoded once."""
     distinct = {id(image): image for image in images}
-    encoded = {key: _encoded(image) for key, image in distinct.items()}
-    return [encoded[id(image)] for image in images]
+    found = {key: _encoded(image) for key, image in distinct.items()}
+    return [found[id(image)] for image in images]
 
 
 def _encoded(image: Image.Image) -> bytes:
-    raw = io.BytesIO()
-    image.convert("RGB").save(raw, "JPEG", quality=QUALITY)
-    return raw.getvalue()
+    return encoded(image.convert("RGB"), "JPEG", quality=QUALITY)
 
 
 def _first_token(choice: dict[str, Any]) -> list[tuple[str, float]]:

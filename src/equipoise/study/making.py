@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from equipoise.core.files import atomic_write, write_json
 from equipoise.core.progress import progress
 from equipoise.core.run_folder import locked, take
 from equipoise.data.identity import of_items, of_photos, photo_digests
-from equipoise.data.images import ImageProblem, ImageSource, open_source, use_image
+from equipoise.data.images import ImageProblem, ImageSource, encoded, open_source, use_image
 from equipoise.data.items import ImageRef, Item
 from equipoise.study.questions import (
     FILE,
@@ -130,7 +129,7 @@ def _copy(refs: Sequence[ImageRef], source: ImageSource, folder: Path) -> list[P
     with progress(len(refs), "pictures", "pictures") as advance:
         for number, ref in enumerate(refs):
             try:
-                data = use_image(source.read(ref.path), ref, _encoded)
+                data = use_image(source.read(ref.path), ref, _small)
             except ImageProblem as error:
                 problems.add("", str(error))
             else:
@@ -142,9 +141,7 @@ def _copy(refs: Sequence[ImageRef], source: ImageSource, folder: Path) -> list[P
     return found
 
 
-def _encoded(image: Image.Image) -> bytes:
+def _small(image: Image.Image) -> bytes:
     small = image.copy()
     small.thumbnail((PIXELS, PIXELS))
-    stream = io.BytesIO()
-    small.save(stream, "JPEG", quality=QUALITY, subsampling=0, optimize=True)  # questions are about colours, too
-    return stream.getvalue()
+    return encoded(small, "JPEG", quality=QUALITY, subsampling=0, optimize=True)  # questions are about colours, too

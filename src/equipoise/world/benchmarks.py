@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from equipoise.benchmarks.base import Benchmark, described
+from equipoise.data.images import encoded
 from equipoise.data.items import Item
-from equipoise.world.splits import BALANCED, UNSEEN, encoded, picture, world_items, write_world
+from equipoise.world.splits import BALANCED, UNSEEN, picture, world_items, write_world
 
 SIZE = 2000  # items of a test set
 SEED = 0

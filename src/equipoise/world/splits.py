@@ -6,7 +6,6 @@ the same scene, and an image's path is enough to draw it at any size.
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -19,6 +18,7 @@ from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write
 from equipoise.core.progress import progress
 from equipoise.data.identity import of_code
+from equipoise.data.images import encoded
 from equipoise.data.items import Edit, ImageRef, Item, Target, Text, holds_items, write_items
 from equipoise.world.cases import MAKERS, Case, matched
 from equipoise.world.draw import PIXELS, draw
@@ -130,12 +130,6 @@ def world_items(split: str, n: int, seed: int = 0, tests: Sequence[str] = ()) ->
 
 def picture(path: str, pixels: int = PIXELS, clean: bool = False) -> Image.Image:
     return Image.fromarray(draw(scene_of(path), pixels, clean))
-
-
-def encoded(image: Image.Image, kind: str, **options: int) -> bytes:
-    stream = io.BytesIO()
-    image.save(stream, kind, **options)
-    return stream.getvalue()
 
 
 class DrawnImages:

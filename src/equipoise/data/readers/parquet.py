@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import UserError, first_line
 
 BATCH = 200  # rows
 ALWAYS_FINE = 128 * 2**20  # bytes decoded, whatever the size of the file
@@ -36,7 +36,7 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
         file = pyarrow.parquet.ParquetFile(path)
         schema = file.schema_arrow
     except Exception as error:  # strangers' bytes: pyarrow has no list of what it raises
-        raise UserError(f"{path}: not a Parquet file ({_said(error)})") from None
+        raise UserError(f"{path}: not a Parquet file ({first_line(error)})") from None
     number, decoded, ceiling = 0, 0, max(ALWAYS_FINE, MOST_DECODED * path.stat().st_size)
     with file:
         columns = choose(schema)
@@ -48,7 +48,7 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
                 batch = next(batches, None)
                 decoded += 0 if batch is None else batch.get_total_buffer_size()
             except Exception as error:
-                raise UserError(f"{path}: damaged after row {number:,} ({_said(error)})") from None
+                raise UserError(f"{path}: damaged after row {number:,} ({first_line(error)})") from None
             if batch is None:
                 return
             for row, problem in _converted(batch):
@@ -151,12 +151,8 @@ def _why(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8"
     if isinstance(error, KeyError):
-        return f"a key appears twice in a map ({_said(error)})"
-    return f"cannot be read ({_said(error)})"
-
-
-def _said(error: Exception) -> str:
-    return str(error).split("\n")[0][:200] or type(error).__name__
+        return f"a key appears twice in a map ({first_line(error)})"
+    return f"cannot be read ({first_line(error)})"
 
 
 def _refuse_doubled(path: Path, fields: Sequence[Any], inside: str = "") -> None:

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from PIL import Image
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import UserError, first_line
 from equipoise.models.clip import precision, quiet_transformers
-from equipoise.models.hf import check_folder, load_network, read_config, short
+from equipoise.models.hf import check_folder, load_network, read_config
 from equipoise.models.scorers.shared import LENGTH_STEP, Scorer
 
 DATE = "26 Jul 2024"  # some templates tell the model the day; a score must not depend on it
@@ -79,7 +79,7 @@ class ChatModel(Scorer):
             with quiet_transformers():
                 found = self.processor(text=[prompt], images=[image], **options)
         except Exception as error:  # each processor has its own: a text that looks like a mark of its own, an odd image
-            raise UserError(f"{self.spec}: its processor refused {question!r} ({short(error)})") from error
+            raise UserError(f"{self.spec}: its processor refused {question!r} ({first_line(error)})") from error
         kept = {name: value for name, value in found.items() if isinstance(value, torch.Tensor) and name != "labels"}
         if not any(value.is_floating_point() for value in kept.values()):
             raise UserError(f"{self.spec}: its processor made nothing of the image ({', '.join(kept)})")
@@ -177,7 +177,7 @@ def _processor(folder: Path, named: str, spec: str) -> Any:
             still: Any = type(base.__name__, (base,), {"get_attributes": classmethod(lambda _: attributes)})
             found = still.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False, backend="pil")
     except Exception as error:  # a folder may hold anything, a class may want what is not installed
-        raise UserError(f"{spec}: {folder}: its processor could not be loaded ({short(error)})") from error
+        raise UserError(f"{spec}: {folder}: its processor could not be loaded ({first_line(error)})") from error
     if not (hasattr(found, "image_processor") and hasattr(found, "tokenizer")):
         raise UserError(f"{spec}: {folder} has no processor of images and texts (preprocessor_config.json, tokenizer)")
     return found

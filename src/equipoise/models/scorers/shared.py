@@ -11,9 +11,8 @@ from typing import Any
 import torch
 from PIL import Image
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import UserError, first_line
 from equipoise.models.clip import TorchModel, config_sha256, quiet_transformers, tokenizer_card
-from equipoise.models.hf import short
 
 LENGTH_STEP = 8  # texts are padded to a multiple of it, the same for the same length whatever their neighbours
 KEPT = 256  # images with features in memory, the last used
@@ -30,7 +29,7 @@ def load_image_processor(folder: Path) -> Any:
                 str(folder), local_files_only=True, trust_remote_code=False, backend="pil"
             )
     except Exception as error:  # a config may say anything
-        raise UserError(f"{folder}: no image processor that works with Pillow alone ({short(error)})") from error
+        raise UserError(f"{folder}: no image processor that works with Pillow alone ({first_line(error)})") from error
 
 
 class Scorer(TorchModel):
