@@ -17,19 +17,17 @@ class Server:
     """What it answers is set by the test; what it was asked is kept."""
 
     body: bytes = BODY
-    etag: str | None = '"one"'
     ranges: bool = True  # honours Range
-    if_range: bool = True
     break_after: list[int] = field(default_factory=list)  # bytes sent by the next tries before hanging up
     statuses: list[int] = field(default_factory=list)  # answered first, one per try
     say_length: bool = True
     redirect: str = ""
     after: Callable[[Server], None] | None = None  # runs after each GET
-    asked: list[tuple[str, str | None, str | None]] = field(default_factory=list)
+    asked: list[tuple[str, str | None]] = field(default_factory=list)
     url: str = ""
 
-    def gets(self) -> list[tuple[str | None, str | None]]:
-        return [(wanted, version) for method, wanted, version in self.asked if method == "GET"]
+    def gets(self) -> list[str | None]:
+        return [wanted for method, wanted in self.asked if method == "GET"]
 
 
 def handler(server: Server) -> type[BaseHTTPRequestHandler]:
@@ -45,17 +43,14 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
                 server.after(server)
 
         def answer(self, with_body: bool) -> None:
-            wanted, version = self.headers.get("Range"), self.headers.get("If-Range")
-            server.asked.append((self.command, wanted, version))
+            wanted = self.headers.get("Range")
+            server.asked.append((self.command, wanted))
             if server.redirect:
                 return self.plain(302, {"Location": server.redirect})
             if with_body and server.statuses and (status := server.statuses.pop(0)) != 200:
                 return self.plain(status, {})
             body, status, headers = server.body, 200, {}
-            if server.etag:
-                headers["ETag"] = server.etag
-            same = version is None or version == server.etag or not server.if_range
-            if wanted and server.ranges and same:
+            if wanted and server.ranges:
                 start = int(wanted.removeprefix("bytes=").removesuffix("-"))
                 if start >= len(body):
                     return self.plain(416, {"Content-Range": f"bytes */{len(body)}"})

@@ -1,27 +1,25 @@
 """One file over HTTP, resumed where it broke off and checked before it takes its name.
 
-It grows in NAME.part, with NAME.part.json that remembers which version of the file (ETag or Last-Modified) it is a part
-of. Only https is spoken, except with this machine itself.
+It grows in NAME.part. It is resumed only if its end would show that two parts do not belong together: by a published
+hash, or by the checksums in an archive. Only https is spoken, except with this machine itself.
 """
 
 from __future__ import annotations
 
-import contextlib
 import http.client
-import json
 import os
+import re
 import ssl
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from email.message import Message
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
 from equipoise.benchmarks.base import Download
-from equipoise.core.files import sha256_file, write_json
+from equipoise.core.files import sha256_file
 
 TRIES = 5  # in a row without getting further
 TIMEOUT = 30.0  # seconds without a byte
@@ -47,53 +45,50 @@ def download(
     """Bring `remote` to `path`, over as many tries as it takes; Refused or Broken when it cannot be had."""
     part = part_of(path)
     part.parent.mkdir(parents=True, exist_ok=True)
-    failures, furthest = 0, _size(part)
+    failures, furthest = 0, have_of(remote, path)
     while True:
-        fresh = not part.exists()
+        fresh = not have_of(remote, path)
         try:
-            _one_try(remote, part, show, timeout)
+            if fresh or wrong(part, remote) or not (remote.sha256 or remote.size):
+                _one_try(remote, part, 0 if fresh else part.stat().st_size, show, timeout)
             if difference := wrong(part, remote):
-                _forget(part)
+                part.unlink()
                 if fresh:
                     raise Refused(f"{difference}. The file at this address was changed or damaged; it was not kept")
                 raise Broken(f"{difference} after resuming")
             break
         except Broken:
             # measured from the furthest point ever: a server that breaks off and cannot resume must not go on forever
-            failures = 1 if _size(part) > furthest else failures + 1
-            furthest = max(furthest, _size(part))
+            reached = part.stat().st_size if part.exists() else 0
+            failures = 1 if reached > furthest else failures + 1
+            furthest = max(furthest, reached)
             if failures >= tries:
                 raise
             time.sleep(min(LONGEST_PAUSE, pause * 2 ** (failures - 1)))
     os.replace(part, path)
-    _forget(part)
 
 
-def _one_try(remote: Download, part: Path, show: Show, timeout: float) -> None:
+def _one_try(remote: Download, part: Path, have: int, show: Show, timeout: float) -> None:
     """Ask for what is missing of `part` and append it; Broken when the end was not reached."""
-    have, version = _resumable(remote, part)
-    headers = {"Range": f"bytes={have}-"} if have else {}
-    if have and version:
-        headers["If-Range"] = version  # a changed file then comes whole, not as a tail that does not fit
-    with _request(remote.url, "GET", headers, timeout) as answer:
-        got = _version(answer.headers)
-        start, total = _content_range(answer.headers.get("Content-Range", ""))
-        if answer.status == 416 and total == have:
-            return  # nothing is missing
-        changed = bool(version and got and version != got)
-        if answer.status == 416 or (answer.status == 206 and (start != have or changed)):
-            _forget(part)
-            raise Broken("the part that lay here does not fit the file")
-        if answer.status == 200:
-            have, total = 0, _length(answer.headers)  # no Range there, or the file changed: from the start
-        elif answer.status != 206:
-            raise Refused(f"HTTP {answer.status}")
-        if remote.size is not None and total is not None and total != remote.size:
-            _forget(part)
-            raise Refused(f"{total:,} bytes there, {remote.size:,} were expected; nothing was downloaded")
-        if not have:
+    try:
+        answer = _request(remote.url, "GET", {"Range": f"bytes={have}-"} if have else {}, timeout)
+    except Refused as error:
+        if getattr(error.__cause__, "code", None) != 416:
+            raise
+        part.unlink()
+        raise Broken("the part that lay here does not fit the file") from error
+    with answer:
+        total = length_of(answer)
+        if answer.status == 206 and (span := re.match(rf"bytes {have}-\d+/(\d+)", answer.headers["Content-Range"])):
+            total = int(span[1])
+        else:
+            have = 0  # no Range there: from the start
             part.unlink(missing_ok=True)
-            write_json(_notes(part), {"url": remote.url, "version": got})
+            if answer.status != 200:
+                raise Broken(f"HTTP {answer.status}, not the part that was asked for")
+        if remote.size is not None and total is not None and total != remote.size:
+            part.unlink(missing_ok=True)
+            raise Refused(f"{total:,} bytes there, {remote.size:,} were expected; nothing was downloaded")
         _append(answer, part, have, total or remote.size, show)
 
 
@@ -109,7 +104,7 @@ def _append(answer: Any, part: Path, have: int, total: int | None, show: Show) -
                 break
             have += len(piece)
             if have > (total or MOST_UNTOLD):
-                _forget(part)
+                part.unlink()
                 if total is None:
                     raise Refused(f"more than {MOST_UNTOLD:,} bytes of a file of unknown size; it was not kept")
                 raise Refused(f"more came than the {total:,} bytes that were announced; it was not kept")
@@ -129,14 +124,12 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _request(url: str, method: str, headers: dict[str, str], timeout: float) -> Any:
-    """An open answer with status 200, 206 or 416; everything else as Refused or Broken."""
+    """An open answer; everything that is none as Refused or Broken."""
     headers = {"User-Agent": "equipoise", "Accept-Encoding": "identity", **headers}
     opener = urllib.request.build_opener(_SafeRedirects)
     try:
         return opener.open(urllib.request.Request(url, headers=headers, method=method), timeout=timeout)
     except urllib.error.HTTPError as error:
-        if error.code == 416:
-            return error  # it is an answer as well
         error.close()
         kind = Broken if error.code in _PASSING else Refused
         raise kind(f"HTTP {error.code} {error.reason}") from error
@@ -150,27 +143,14 @@ def _request(url: str, method: str, headers: dict[str, str], timeout: float) -> 
 def size_of(url: str) -> int | None:
     try:
         with _request(url, "HEAD", {}, 10.0) as answer:
-            return _length(answer.headers)
+            return length_of(answer)
     except Refused:
         return None  # some servers know no HEAD; the download itself will tell
 
 
-def _length(headers: Message) -> int | None:
-    text = headers.get("Content-Length", "")
+def length_of(answer: Any) -> int | None:
+    text = answer.headers.get("Content-Length", "")
     return int(text) if text.isdecimal() else None
-
-
-def _content_range(text: str) -> tuple[int | None, int | None]:
-    """Start and total of `bytes 5-9/10` or `bytes */10`."""
-    span, _, total = text.removeprefix("bytes ").partition("/")
-    start = span.partition("-")[0]
-    return int(start) if start.isdecimal() else None, int(total) if total.isdecimal() else None
-
-
-def _version(headers: Message) -> str:
-    """What If-Range may carry: a strong ETag, else the date of change."""
-    tag = str(headers.get("ETag", ""))
-    return tag if tag.startswith('"') else str(headers.get("Last-Modified", ""))
 
 
 def allowed(url: str) -> bool:
@@ -189,37 +169,10 @@ def part_of(path: Path) -> Path:
     return path.with_name(path.name + ".part")
 
 
-def _notes(part: Path) -> Path:
-    return part.with_name(part.name + ".json")
-
-
-def _size(part: Path) -> int:
-    return part.stat().st_size if part.exists() else 0
-
-
-def _forget(part: Path) -> None:
-    part.unlink(missing_ok=True)
-    _notes(part).unlink(missing_ok=True)
-
-
-def notes_of(path: Path) -> dict[str, Any]:
-    with contextlib.suppress(OSError, ValueError):
-        value = json.loads(path.read_text(encoding="utf-8"))
-        return value if isinstance(value, dict) else {}
-    return {}
-
-
-def _resumable(remote: Download, part: Path) -> tuple[int, str]:
-    """Bytes of `part` that can be built upon, and the version they are of.
-
-    Without a version only a known hash can tell whether head and tail fit; with neither, it starts again.
-    """
-    notes = notes_of(_notes(part))
-    version = str(notes.get("version") or "")
-    if not part.exists() or notes.get("url") != remote.url or not (version or remote.sha256):
-        _forget(part)
-        return 0, ""
-    return _size(part), version
+def have_of(remote: Download, path: Path) -> int:
+    """The bytes that lie there to go on from."""
+    part = part_of(path)
+    return part.stat().st_size if part.exists() and (remote.sha256 or remote.unpack) else 0
 
 
 def wrong(path: Path, remote: Download) -> str:

@@ -25,13 +25,12 @@ from equipoise.benchmarks.fetching.download import (
     Show,
     allowed,
     download,
-    notes_of,
-    part_of,
+    have_of,
     size_of,
     wrong,
 )
 from equipoise.core.errors import Problems, UserError
-from equipoise.core.files import inside, write_json
+from equipoise.core.files import inside, read_json, write_json
 from equipoise.core.progress import is_quiet
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
@@ -115,8 +114,7 @@ def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
             size = path.stat().st_size
             steps.append(Step(entry, path, size, size, not entry.unpack))
         else:
-            part = part_of(path)
-            steps.append(Step(entry, path, entry.size, part.stat().st_size if part.exists() else 0, False))
+            steps.append(Step(entry, path, entry.size, have_of(entry, path), False))
     problems.raise_if_any("Move them away, or fetch into another folder: nothing of yours is overwritten.")
     by_hand = benchmark.by_hand if benchmark.downloads else benchmark.get
     return Plan(benchmark.name, into, _with_sizes(steps), by_hand, images)
@@ -210,8 +208,8 @@ def _marker(path: Path) -> Path:
 
 
 def _unpacked(path: Path, entry: Download) -> bool:
-    notes = notes_of(_marker(path))
-    names = notes.get("names")
-    if not (entry.unpack and notes.get("url") == entry.url and isinstance(names, list)):
+    """By what _unpack noted."""
+    if not (entry.unpack and _marker(path).is_file()):
         return False
-    return all((path.parent / str(name)).exists() for name in names)
+    notes = read_json(_marker(path))
+    return notes["url"] == entry.url and all((path.parent / name).exists() for name in notes["names"])
