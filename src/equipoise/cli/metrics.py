@@ -70,11 +70,11 @@ def metrics(
     shown, own = form_name(form, as_json), load_metrics(metric or [])
     about: Published | None = None
     if is_table(scores[0]):
-        from equipoise.evaluation.foreign.measuring import Origin, published_tables
+        from equipoise.evaluation.foreign.measuring import published_tables
 
         if source or splits or model:
             raise UserError(f"--source, --splits, --model: {scores[0]} is a table of results, without items")
-        found = published_tables(scores, bench, out=out, origin=Origin(origin, commit, licence))
+        found = published_tables(scores, bench, out=out, origin=origin, commit=commit, licence=licence)
         lines = [line for result in found for line in result_rows(result.record)]
         typer.echo(render(lines, shown, "percent, as published; no items, so no intervals and no ties"))
         return
@@ -85,11 +85,11 @@ def metrics(
         summary: Summary = summarise(outcomes_of(read_any(scores, None).rows), seed, metrics=[*ROWS, *own])
         below = [chance_line(summary.overall, {}), graded_line(summary.overall)]
     else:
-        from equipoise.evaluation.foreign.measuring import Origin, published_run
+        from equipoise.evaluation.foreign.measuring import published_run
 
         record = published_run(
             scores, bench, source=source, splits=split_names(splits), average=average, seed=seed, metrics=own, out=out,
-            model=model, origin=Origin(origin, commit, licence),
+            model=model, origin=origin, commit=commit, licence=licence,
         ).record  # fmt: skip
         summary, about = record.metrics, record.published
         assert about is not None

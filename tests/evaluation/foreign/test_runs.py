@@ -14,7 +14,7 @@ import pytest
 from equipoise.cli import main
 from equipoise.core.errors import UserError
 from equipoise.evaluation.foreign import answers, scores
-from equipoise.evaluation.foreign.measuring import Origin, published_run, published_tables
+from equipoise.evaluation.foreign.measuring import published_run, published_tables
 from equipoise.evaluation.results import read_run
 
 Command = Callable[..., tuple[int, str]]
@@ -52,7 +52,7 @@ def cosines(path: Path, lost: int, pp: bool = False, **head: Any) -> Path:
 
 def test_scores_with_their_texts(tmp_path: Path) -> None:
     path = cosines(tmp_path / "a.jsonl", 5, pp=True, pretrained="p", language="de")  # whatever it is called
-    result = published_run([path], "sugarcrepe-pp", out=tmp_path / "run", origin=Origin("me/mine", "abc", "MIT"))
+    result = published_run([path], "sugarcrepe-pp", out=tmp_path / "run", origin="me/mine", commit="abc", licence="MIT")
     record = result.record
     assert record.metrics.overall["original"] == record.metrics.overall["augmented"] == 240 / 245
     assert record.metrics.paper["tot"]["tot"] == 1

@@ -31,7 +31,6 @@ MOST_FILES = 500_000  # COCO train2017, the largest archive we know of, has 118,
 MOST_BYTES = 200 * 2**30
 MOST_RATIO = 100  # unpacked : packed; annotation files reach 30, photos 1
 RATIO_FROM = 100 * 2**20  # below this a high ratio is harmless (a small file of blanks)
-_LARGEST_READ = 64 * 2**20  # tarfile reads names and headers in one piece: a bomb of its own
 
 
 @dataclass(frozen=True)
@@ -123,41 +122,14 @@ def _zip_members(packed: zipfile.ZipFile) -> Iterator[_Member]:
 
 def _tar_members(raw: IO[bytes] | gzip.GzipFile) -> Iterator[_Member]:
     raw.seek(0)
-    with tarfile.open(fileobj=cast(IO[bytes], _SmallReads(raw)), mode="r:", tarinfo=tars.Member) as packed:
+    with tarfile.open(fileobj=cast(IO[bytes], raw), mode="r:", tarinfo=tars.Member) as packed:
         for info in tars.members(packed):
             oddity = ""
             if info.issym() or info.islnk():
                 oddity = f"a link to {info.linkname}; links are never unpacked"
             elif not (info.isreg() or info.isdir()):
                 oddity = "a device or pipe, neither a file nor a folder"
-            yield _Member(info.name, info.size, info.isdir(), oddity, lambda info=info: _extracted(packed, info))  # type: ignore[misc]
-
-
-def _extracted(packed: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
-    opened = packed.extractfile(info)
-    if opened is None:
-        raise tarfile.ExtractError(f"{info.name} holds no data")
-    return opened
-
-
-class _SmallReads:
-    """A file that refuses giant reads: contents are copied in small pieces, so a giant one is a forged header."""
-
-    def __init__(self, raw: IO[bytes] | gzip.GzipFile) -> None:
-        self._raw = raw
-
-    def read(self, size: int = -1, /) -> bytes:
-        if not 0 <= size <= _LARGEST_READ:
-            raise tarfile.ReadError(f"a header of {size:,} bytes")
-        return self._raw.read(size)
-
-    def seek(self, offset: int, /) -> int:
-        return self._raw.seek(offset)
-
-    def tell(self) -> int:
-        return self._raw.tell()
-
-    def close(self) -> None: ...
+            yield _Member(info.name, info.size, info.isdir(), oddity, lambda info=info: packed.extractfile(info))  # type: ignore[misc]
 
 
 def _check(archive: Path, into: Path, members: Callable[[], Iterator[_Member]]) -> int:

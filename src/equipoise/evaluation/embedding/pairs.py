@@ -1,8 +1,8 @@
 """Every distinct (image, text) pair of some items, scored once by a model that reads both together.
 
 The third kind of model, and the dearest: nothing is shared between pairs, so the cost is their number. It is said
-before the work, and the rate as soon as it is known. Scores are kept like embeddings, in the same file and within a
-second, by the photo's bytes, the box, what the model reads of the text and all that the model's card says of itself.
+before the work. Scores are kept like embeddings, in the same file and within a second, by the photo's bytes, the box,
+what the model reads of the text and all that the model's card says of itself.
 
 Pairs of several images make a batch. Where a model tells its tokens (`tokenize`), texts with the same tokens are one
 text, so they tie exactly; a batch holds texts of about one length and is filled up to the same number of rows, so that
@@ -39,8 +39,6 @@ LENGTH_STEP = 8  # tokens: texts of a batch are at most so much shorter than its
 IMAGES = 16  # decoded at a time
 WAITING = 200_000_000  # pixels of images that wait for a batch of their texts' length, at most
 MANY = 1_000  # from this many pairs on the cost is printed
-RATE_AFTER = 10.0  # seconds of work until the rate is believed
-LONG = 60.0  # seconds still to come that are worth a line
 
 
 @dataclass
@@ -110,9 +108,6 @@ class _Work:
         self._sought: set[bytes] = set()
         self._waiting: dict[int, list[_Pair]] = {}
         self._advance: Callable[[int], None] = lambda count: None
-        self._started = 0.0
-        self._said = False
-        self._left = 0
 
     def of_texts(self, items: Sequence[Item], ranks: Ranks) -> Paired:
         """A model that reads no image has one score for a text, whatever it stands next to."""
@@ -236,28 +231,14 @@ class _Work:
         self.keeper.add({key: _raw(value) for key, value in fresh.items() if np.isfinite(value)})
         self.asked += len(pairs)
         self._advance(len(pairs))
-        self._tell(len(pairs))
 
     @contextlib.contextmanager
     def _progress(self, total: int, cost: str) -> Iterator[None]:
         if total >= MANY:
             log.warning("%s; those of an earlier run are taken from the cache", cost)
-        self._left, self._started = total, time.monotonic()
         with progress(total, "pairs ", "pairs") as self._advance:
             yield
             self._advance(total - self.asked)  # what the cache had
-
-    def _tell(self, count: int) -> None:
-        """Once, when the first batches have shown the rate: a bar is not to be seen in a log file."""
-        self._left -= count
-        passed = time.monotonic() - self._started
-        if self._said or passed < RATE_AFTER:
-            return
-        self._said = True
-        rate = self.asked / passed
-        if (left := self._left / rate) > LONG:
-            time_left = f"{left / 60:.0f} minutes" if left < 5400 else f"{left / 3600:.0f} hours"
-            log.warning("%.3g pairs a second: at most %s for the other %s", rate, time_left, f"{self._left:,}")
 
 
 def _wanted(items: Sequence[Item]) -> tuple[dict[ImageRef, dict[str, None]], dict[str, list[ImageRef]]]:

@@ -1,6 +1,6 @@
 """Published scores, outcomes and answers -> the numbers of their benchmark, and a run like any other.
 
-run = published_run([Path("clip.jsonl")], "winoground", out="runs/clip", origin=Origin("e-bug/fine-grained-evals"))
+run = published_run(["clip.jsonl"], "winoground", out="runs/clip", origin="e-bug/fine-grained-evals")
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from equipoise.benchmarks import reading, registry
 from equipoise.benchmarks.base import Benchmark
@@ -33,14 +33,6 @@ OUTCOMES_ONLY = "outcomes only: no score was published, so a tie counts as a wro
 UNKNOWN = "unknown"
 
 
-class Origin(NamedTuple):
-    """Where files come from; kept in the record."""
-
-    source: str = UNKNOWN  # a repository or an address
-    commit: str = UNKNOWN
-    licence: str = UNKNOWN
-
-
 def published_run(
     paths: Sequence[str | Path],
     bench: str,
@@ -50,14 +42,17 @@ def published_run(
     splits: Sequence[str] = (),
     average: str | None = None,
     model: str | None = None,
-    origin: Origin = Origin(),
+    origin: str = UNKNOWN,
+    commit: str = UNKNOWN,
+    licence: str = UNKNOWN,
     seed: int = 0,
     metrics: Sequence[Metric] = (),
 ) -> Result:
     """What others published of one model on one benchmark, as a run; with `out` it is written there.
 
     `source` is the folder of the benchmark's annotation files: tags, texts and photos are then its items', and ids must
-    match one by one. The name of the `model` is the file's own word, or its name, where it is not given.
+    match one by one. The name of the `model` is the file's own word, or its name, where it is not given. `origin` is a
+    repository or an address.
     """
     files = [Path(path) for path in paths]
     if source is None and not registry.is_file(bench):
@@ -78,8 +73,8 @@ def published_run(
         require_groups(found.rows, benchmark, average, subject)
         measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=found.outcomes_only)
         published = Published(
-            layout=found.layout, files=_hashes(files), **origin._asdict(), unknown=_unknown(found),
-            outcomes_only=found.outcomes_only, notes=list(found.notes),
+            layout=found.layout, files=_hashes(files), source=origin, commit=commit, licence=licence,
+            unknown=_unknown(found), outcomes_only=found.outcomes_only, notes=list(found.notes),
         )  # fmt: skip
         record = _record("items", parts, measured, published, len(found.rows), out, counts=_choices(found.rows))
         if folder is not None:
@@ -88,7 +83,13 @@ def published_run(
 
 
 def published_tables(
-    paths: Sequence[str | Path], bench: str | None = None, *, out: str | Path | None = None, origin: Origin = Origin()
+    paths: Sequence[str | Path],
+    bench: str | None = None,
+    *,
+    out: str | Path | None = None,
+    origin: str = UNKNOWN,
+    commit: str = UNKNOWN,
+    licence: str = UNKNOWN,
 ) -> list[Result]:
     """The same of a table of results (aggregates.py): a run for each model and benchmark, in OUT/MODEL/BENCHMARK."""
     files = [Path(path) for path in paths]
@@ -99,8 +100,9 @@ def published_tables(
         items = sha256_json([row.task, row.revision])
         parts = _parts(benchmark_id([], benchmark).model_copy(update={"items_sha256": items}), row.called, files)
         published = Published(
-            layout="mteb's results", files=_hashes(files), **origin._asdict(), outcomes_only=False, notes=notes,
-            unknown=["items", "intervals", "ties", "the model's weights and preprocessing"],
+            layout="mteb's results", files=_hashes(files), source=origin, commit=commit, licence=licence,
+            unknown=["items", "intervals", "ties", "the model's weights and preprocessing"], outcomes_only=False,
+            notes=notes,
         )  # fmt: skip
         record = _record("aggregate", parts, measured, published, measured.overall.n, out, counts={})
         if out is not None:
