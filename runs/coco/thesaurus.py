@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from phrases import windows, written
 
-from equipoise.benchmarks.replace.words import LEXICON, words
+from equipoise.benchmarks.replace.build import LEXICON
+from equipoise.benchmarks.replace.clean import words
 from equipoise.data.items import Edit, Item, Text
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.wordnet import is_garment, is_person, is_thing

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import own, registry
+from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, texts, write_items
 
@@ -81,7 +81,7 @@ def test_broken_tables(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "mine.csv"
     path.write_text(text)
     with pytest.raises(UserError, match=message):
-        own.load(path, [])
+        registry.load_file(path, [])
 
 
 def test_chance_follows_from_the_shape(tmp_path: Path) -> None:

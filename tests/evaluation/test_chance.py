@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise.benchmarks import own
+from equipoise.benchmarks.registry import of_file
 from equipoise.core import stats
 from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import Averages, summarise
@@ -62,6 +62,6 @@ def test_a_file_of_ones_own_has_it_too(tmp_path: Path) -> None:
         Item(id="1", caption="c", positives=texts("p"), negatives=texts("n")),
         Item(id="2", caption="c", negatives=texts("n", "m", "o")),
     ]
-    found = own.benchmark(tmp_path / "mine.jsonl", items).chance
+    found = of_file(tmp_path / "mine.jsonl", items).chance
     assert found == pytest.approx({"original": 3 / 8, "augmented": 1 / 3, "brittleness": 1 / 3})
-    assert own.benchmark(tmp_path / "mine.jsonl", [Item(id="1", caption="c")]).chance == {}
+    assert of_file(tmp_path / "mine.jsonl", [Item(id="1", caption="c")]).chance == {}

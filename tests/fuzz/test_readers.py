@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fuzz import corpus
 
-from equipoise.benchmarks import by_fields, own
+from equipoise.benchmarks import by_fields, registry
 from equipoise.benchmarks.fetching.archives import safe_unpack
 from equipoise.core.errors import UserError
 from equipoise.data.images import TarImages, decode_image
@@ -53,7 +53,7 @@ READERS: dict[str, tuple[str, Callable[[], bytes], Callable[[Path], Any]]] = {
     "items": ("x.jsonl", lambda: corpus.lines(corpus.ITEM), load_items),
     "items parquet": ("x.parquet", corpus.parquet, load_items),
     "scores": ("x.jsonl", lambda: corpus.lines(corpus.SCORE, 1), read_scores),
-    "table": ("x.csv", lambda: TABLE, lambda p: own.load(p, ())),
+    "table": ("x.csv", lambda: TABLE, lambda p: registry.load_file(p, ())),
     "captions jsonl": ("x.jsonl", lambda: corpus.lines({"caption": "a dog", "image": "a.jpg"}), captions),
     "captions items": ("x.jsonl", lambda: corpus.lines(corpus.ITEM), captions),
     "captions json": ("x.json", lambda: b"[" + b",".join([b'{"caption": "a dog"}'] * 5) + b"]", captions),

@@ -36,9 +36,9 @@ AnyRun = Run | str | Path
 @for_python
 def load_items(path: str | Path) -> Items:
     """The items of a JSONL or Parquet file, or of a table with the columns image, caption, negative and positive."""
-    from equipoise.benchmarks.own import load
+    from equipoise.benchmarks.registry import load_file
 
-    return Items(load(Path(path), ()))
+    return Items(load_file(Path(path), ()))
 
 
 @for_python
@@ -138,12 +138,12 @@ def evaluate(
 
 def _listed(items: Any) -> Sequence[Item]:
     if is_frame(items):
-        from equipoise.benchmarks.own import load
+        from equipoise.benchmarks.registry import load_file
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "table.csv"
             items.to_csv(path, index=False)
-            return load(path, ())
+            return load_file(path, ())
     if not isinstance(items, Sequence) or not all(isinstance(item, Item) for item in items[:1]):
         raise UserError(
             f"items: {type(items).__name__}; expected items of perturb or load_items, a file or a DataFrame"
@@ -239,7 +239,7 @@ def train(
     in `out` (runs/RECIPE without it): the same call resumes a stopped run and loads a finished one. The weights are in
     OUT/model, as transformers' `save_pretrained` writes them.
     """
-    from equipoise.benchmarks.own import load
+    from equipoise.benchmarks.registry import load_file
     from equipoise.models import load_model
     from equipoise.train.model import saved_spec, trainable
     from equipoise.train.recipe import Recipe
@@ -250,7 +250,7 @@ def train(
     if isinstance(recipe, Recipe) and (options or quick):
         raise UserError("a Recipe holds its own options; give them to get_recipe")
     chosen = recipe if isinstance(recipe, Recipe) else get_recipe(recipe, quick=quick, **options)
-    listed = load(Path(os.fspath(items)), ()) if is_path(items) else _listed(items)  # type: ignore[arg-type]
+    listed = load_file(Path(os.fspath(items)), ()) if is_path(items) else _listed(items)  # type: ignore[arg-type]
     pictures = as_source(images, items)
     if workers is None and not is_path(images if images is not None else getattr(items, "images", None)):
         workers = 0  # pictures in memory are read where they are

@@ -1,4 +1,10 @@
-"""The registry of benchmarks: names, facts, and items by name, by path, or from the user's own module (py:)."""
+"""Benchmarks and their items by name, by path, or from the user's own module (py:).
+
+A file of items is JSONL or Parquet as `bench build` and `perturb` write them, or a plain table. A table (.csv, .tsv)
+has the columns `image` (path below --images; may be empty), `caption`, any number of columns whose name begins with
+`negative`, any number that begin with `positive`, and optionally `id` (else the number of the row). Empty cells are
+skipped. Every other column becomes a tag, `split` among them.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +12,28 @@ import dataclasses
 import importlib
 import logging
 import re
+import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, TypeVar, cast
 
+import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from equipoise.benchmarks import by_fields, own, reading
+from equipoise.benchmarks import by_fields, reading
 from equipoise.benchmarks.base import DATA, PAPER_METRICS, PLAIN, Benchmark, stored
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
-from equipoise.core.errors import Problems, UserError, did_you_mean
+from equipoise.benchmarks.facts import facts
+from equipoise.core import stats
+from equipoise.core.errors import Problems, UserError, did_you_mean, missing_columns
+from equipoise.core.files import read_json, write_json
 from equipoise.core.plugins import is_named, load_named, own_code
-from equipoise.data.items import Item
-from equipoise.data.readers.records import explain, kind_of
+from equipoise.data.items import ImageRef, Item, load_items, texts
+from equipoise.data.readers.records import explain, kind_of, table
 
 log = logging.getLogger(__name__)
+_Row = TypeVar("_Row")
 
 _NAMES = sorted(path.stem for path in DATA.glob("*.toml"))
 KINDS = ("zeroshot", "retrieval", "ratings")  # of sets that are not items: NAME-KIND or KIND:PATH
@@ -29,6 +41,10 @@ ALIASES = {
     "aro": ("aro-vg-r", "aro-vg-a", "aro-coco-order", "aro-flickr-order"),
     "world": ("world-replace-attributes", "world-replace-relations", "world-swap", "world-unseen", "world-balanced"),
 }
+_TABLES = {".csv", ".tsv"}
+SUFFIXES = {".jsonl", ".parquet", *_TABLES}
+_SEVERAL = ("negative", "positive")
+_IMAGE_NAMES = {"img", "image_path", "image_name", "filename", "file_name", "filepath", "file", "path", "photo"}
 
 
 def names() -> list[str]:
@@ -49,8 +65,8 @@ def get(name: str) -> Benchmark:
     if name in ALIASES:
         raise UserError(f"{name} is {len(ALIASES[name])} benchmarks; name one of {', '.join(ALIASES[name])}")
     if name not in _NAMES:
-        files = [path.name for path in Path().iterdir() if kind_of(path) in own.SUFFIXES]
-        if kind_of(Path(name)) in {*own.SUFFIXES, ".json"}:
+        files = [path.name for path in Path().iterdir() if kind_of(path) in SUFFIXES]
+        if kind_of(Path(name)) in {*SUFFIXES, ".json"}:
             raise UserError(f"{name}: no such file.{did_you_mean(name, files)}")
         hint = did_you_mean(name, [*_NAMES, *ALIASES, *files])
         raise UserError(
@@ -95,7 +111,7 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
     """
     path = Path(name_or_path)
     if is_file(name_or_path):
-        items = own.load(path, splits)
+        items = load_file(path, splits)
         return items, _origin(path, items)
     if path.exists() and name_or_path not in _NAMES:
         raise UserError(f"{path}: neither a benchmark nor a file of items (.jsonl, .parquet, .csv, .tsv)")
@@ -116,7 +132,7 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
 
 def is_file(name_or_path: str) -> bool:
     """Whether this names a file of items, not a benchmark."""
-    return kind_of(Path(name_or_path)) in own.SUFFIXES and not is_named(name_or_path)
+    return kind_of(Path(name_or_path)) in SUFFIXES and not is_named(name_or_path)
 
 
 def is_set(bench: str) -> bool:
@@ -125,9 +141,19 @@ def is_set(bench: str) -> bool:
 
 
 def require_images(name_or_path: str, items: Sequence[Item]) -> None:
-    """Refuse a user's file none of whose items names an image, for commands that look at images."""
-    if is_file(name_or_path):
-        own.require_images(Path(name_or_path), items)
+    """Refuse a user's file none of whose items names an image, before anything is loaded for it."""
+    path = Path(name_or_path)
+    if not is_file(name_or_path) or any(item.images() for item in items):
+        return
+    if kind_of(path) not in _TABLES or "image" in (header := table(path, several=_SEVERAL)[0]):
+        raise UserError(
+            f"{path}: none of its {len(items):,} items names an image, and a model is judged by images. Captions get "
+            "theirs from the file they are perturbed from: a table with the columns image and caption"
+        )
+    near = next((name for name in header if name.lower() in _IMAGE_NAMES), None)
+    meant = f" Did you mean {near}?" if near else did_you_mean("image", header)
+    call = " Call it image." if meant else ""
+    raise UserError(f"{path}, line 1: no column image (paths below --images); found {', '.join(header)}.{meant}{call}")
 
 
 def show(name_or_path: str, source: Path | None = None) -> tuple[Benchmark, Ceilings | None]:
@@ -144,9 +170,10 @@ def show(name_or_path: str, source: Path | None = None) -> tuple[Benchmark, Ceil
 
 def keep_facts(path: Path, items: Sequence[Item], benchmark: Benchmark) -> Path | None:
     """Beside a built file of a benchmark that this package does not know: its facts, so that they are not lost."""
-    if benchmark.name in _NAMES or not own.named_by_ids(benchmark.name, items):
+    if benchmark.name in _NAMES or not named_by_ids(benchmark.name, items):
         return None
-    return own.write_facts(path, benchmark)
+    write_json(_beside(path), facts(benchmark))
+    return _beside(path)
 
 
 def _check(benchmark: Benchmark, items: Sequence[Item], splits: Sequence[str]) -> None:
@@ -172,18 +199,118 @@ def _check(benchmark: Benchmark, items: Sequence[Item], splits: Sequence[str]) -
 def _origin(path: Path, items: Sequence[Item]) -> Benchmark:
     """The benchmark whose items these are, by their ids; else what a file can say about itself."""
     for name in sorted(_NAMES, key=len, reverse=True):
-        if own.named_by_ids(name, items):
+        if named_by_ids(name, items):
             return get(name)
-    if (stored := own.read_facts(path, items)) is not None:
-        return stored
+    if (kept := _read_facts(path, items)) is not None:
+        return kept
     ending = f"-{items[0].tags.get('split')}/"
     name = items[0].id.partition(ending)[0]
-    if ending in items[0].id and own.named_by_ids(name, items):
+    if ending in items[0].id and named_by_ids(name, items):
         log.warning(
             "%s: items of %s, a benchmark that is not known here: its own averages and metrics are left out, the "
             "headline is the plain mean. Keep %s next to the file, or name the benchmark itself (py:module:name).",
             path,
             name,
-            own.beside(path).name,
+            _beside(path).name,
         )
-    return own.benchmark(path, items)
+    return of_file(path, items)
+
+
+def load_file(path: Path, splits: Sequence[str]) -> Sequence[Item]:
+    """The items of a user's own file, of the named splits where some are named."""
+    items: Sequence[Item] = read_table(path, _item) if kind_of(path) in _TABLES else load_items(path)
+    if splits:
+        reading.check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
+        items = [item for item in items if item.tags.get("split", "all") in splits]
+    return items
+
+
+def read_table(path: Path, build: Callable[[dict[str, Any]], _Row]) -> list[_Row]:
+    """What `build` makes of the fields of each row: id, image, caption, positives, negatives, tags. All problems of the
+    file at once."""
+    header, rows = table(path, several=_SEVERAL)
+    if "caption" not in header or not any(name.startswith("negative") for name in header):
+        raise UserError(
+            f"{path}, line 1: {missing_columns(header)} Expected the columns image, caption, "
+            f"negative (also negative_2, positive, split, ...), found {', '.join(header)}. To write "
+            f"hard negatives and positives for its captions: equipoise perturb {shlex.quote(str(path))}"
+        )
+    found: list[_Row] = []
+    lines: dict[str, int] = {}
+    problems = Problems(str(path))
+    for number, (line, row) in enumerate(rows, 1):
+        filled = [(name, value) for name, value in zip(header, row, strict=True) if value.strip()]
+        fields: dict[str, Any] = {"id": str(number)} | {k: v for k, v in filled if k in ("id", "image", "caption")}
+        for kind in _SEVERAL:
+            fields[f"{kind}s"] = [value for name, value in filled if name.startswith(kind)]
+        fields["tags"] = {k: v for k, v in filled if k not in fields and not k.startswith(_SEVERAL)}
+        first = lines.setdefault(fields["id"], line)
+        if first != line:
+            problems.add(f"line {line}", f"id: {fields['id']!r} is already used in line {first}; ids must be unique")
+        try:
+            found.append(build(fields))
+        except ValidationError as error:
+            explain(error, f"line {line}", problems)
+    problems.raise_if_any()
+    return found
+
+
+def _item(fields: dict[str, Any]) -> Item:
+    image = ImageRef(path=fields["image"]) if "image" in fields else None
+    made = {kind: texts(*fields[kind]) for kind in ("positives", "negatives")}
+    tags = {"split": "all"} | fields["tags"]
+    return Item.model_validate(fields | made | {"image": image, "caption": fields.get("caption", ""), "tags": tags})
+
+
+def of_file(path: Path, items: Sequence[Item]) -> Benchmark:
+    """What can be said about a user's file: its splits, and chance, the mean over its items."""
+    shapes = np.array([(1 + len(item.positives), len(item.negatives)) for item in items if item.negatives])
+    chance = {}
+    if len(shapes):
+        each = stats.chance_of_orders(*shapes.T)
+        chance["original"] = float(each[:, 0].mean())
+        if (reworded := shapes[:, 0] > 1).any():
+            chance["augmented"], chance["brittleness"] = each[reworded, 1:].mean(axis=0).tolist()
+    return Benchmark(
+        name=path.stem if path.stem.strip(".") else "items",  # "...jsonl" would be ".."
+        title=f"items of {path.name}",
+        splits=dict.fromkeys(item.tags.get("split", "all") for item in items),
+        chance=chance,
+        ties="never a win",
+        licence="the user's own",
+        citation="none",
+        url=str(path),
+        get="The file is there.",
+        load=load_file,
+    )
+
+
+# A built file is known by its ids, which name the benchmark. A benchmark of this package is found again by that name
+# alone; one of the user's own (`py:`) is not, so its facts are written next to the file, and a result of it keeps its
+# averages.
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(path.name + ".benchmark.json")
+
+
+def named_by_ids(name: str, items: Sequence[Item]) -> bool:
+    """Whether all items are the benchmark's, by their ids: NAME-SPLIT/KEY."""
+    return all(item.id.startswith(f"{name}-{item.tags.get('split')}/") for item in items)
+
+
+def _read_facts(path: Path, items: Sequence[Item]) -> Benchmark | None:
+    """The benchmark that was written next to `path`, if these are its items still."""
+    if not _beside(path).is_file():
+        return None
+    value = read_json(_beside(path))
+    try:
+        found = TypeAdapter(Benchmark).validate_python(
+            value | {"load": load_file} if isinstance(value, dict) else value
+        )
+    except ValidationError as error:
+        problems = Problems(str(_beside(path)))
+        explain(error, "", problems)
+        problems.raise_if_any("Build the file again with `equipoise bench build`, or delete this one.")
+        raise  # never: a ValidationError has a problem at least
+    return found if named_by_ids(found.name, items) else None

@@ -244,7 +244,7 @@ def settings_of(options: list[str]) -> dict[str, str]:
 
 
 def _parts(items: list[Path], images: list[str], weights: list[float] | None) -> list[Part]:
-    from equipoise.benchmarks.own import load as load_own
+    from equipoise.benchmarks.registry import load_file
     from equipoise.data.images import open_source
     from equipoise.train.data.batches import Part
 
@@ -255,7 +255,7 @@ def _parts(items: list[Path], images: list[str], weights: list[float] | None) ->
     if wrong := [weight for weight in weights or [] if not 0 < weight < float("inf")]:
         raise UserError(f"--weight {wrong[0]}: expected a finite number above 0")
     sources = [open_source(place) for place in images] * (len(items) if len(images) == 1 else 1)
-    loaded = [load_own(path, ()) for path in items]
+    loaded = [load_file(path, ()) for path in items]
     shares: Sequence[float | None] = weights or [None] * len(items)
     return [Part(*part) for part in zip(loaded, sources, shares, strict=True)]
 
@@ -277,7 +277,7 @@ def _evaluation(watch: Path | None, images: Path | None) -> Evaluation | None:
         if images is not None:
             raise UserError("--watch-images: name the items too, with --watch F")
         return None
-    from equipoise.benchmarks.own import load as load_own
+    from equipoise.benchmarks.registry import load_file
     from equipoise.data.identity import of_items, of_photos, photo_digests
     from equipoise.data.images import absent, open_source
     from equipoise.evaluation.metrics import SHARES
@@ -285,7 +285,7 @@ def _evaluation(watch: Path | None, images: Path | None) -> Evaluation | None:
     from equipoise.evaluation.scoring import default_workers
     from equipoise.train.run.options import Evaluation
 
-    judged = load_own(watch, ())
+    judged = load_file(watch, ())
     scored = [item for item in judged if item.image is not None and item.negatives]
     if not scored:
         raise UserError(f"--watch {watch}: no item has an image and a hard negative, so none can be scored")
@@ -312,7 +312,7 @@ def _before_and_after(base: str, made: str, watch: Path, images: Path, out: Path
 
     Both models are judged into OUT/before and OUT/after, which `compare` and `report` take.
     """
-    from equipoise.benchmarks.own import load as load_own
+    from equipoise.benchmarks.registry import load_file
     from equipoise.core.provenance import default_cache
     from equipoise.data.images import open_source
     from equipoise.data.readers.sets.captions import caption_set, from_items
@@ -322,7 +322,7 @@ def _before_and_after(base: str, made: str, watch: Path, images: Path, out: Path
     from equipoise.models import load_model
     from equipoise.report.comparison import render_differences
 
-    items, source, cache = load_own(watch, ()), open_source(images), EmbeddingCache(default_cache())
+    items, source, cache = load_file(watch, ()), open_source(images), EmbeddingCache(default_cache())
     photos = {item.image for item in items if item.image is not None}
     folders = [out / "before", out / "after"]
     for folder, spec in zip(folders, (base, made), strict=True):

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks import registry
-from equipoise.benchmarks.fetching.download import wrong
-from equipoise.benchmarks.fetching.fetch import plan
+from equipoise.benchmarks.fetching.fetch import plan, wrong
 
 ADDRESSES = {name: found for name in registry.names() if (found := registry.get(name).downloads)}
 

@@ -16,8 +16,7 @@ from tests.benchmarks.fetching.serving import BODY, HASH, Server
 
 from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, Download
 from equipoise.benchmarks.fetching import fetch as module
-from equipoise.benchmarks.fetching.download import Refused, _SafeRedirects
-from equipoise.benchmarks.fetching.fetch import Plan, fetch, plan
+from equipoise.benchmarks.fetching.fetch import Plan, Refused, _SafeRedirects, fetch, plan
 from equipoise.core.errors import UserError
 
 
@@ -91,7 +90,7 @@ def test_resumes_in_another_run(server: Server, tmp_path: Path) -> None:
 def test_a_file_of_untold_size_may_not_fill_the_disk(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("equipoise.benchmarks.fetching.download.MOST_UNTOLD", 1_000_000)
+    monkeypatch.setattr("equipoise.benchmarks.fetching.fetch.MOST_UNTOLD", 1_000_000)
     server.say_length = False
     assert "more than 1,000,000 bytes of a file of unknown size" in failure(plan(benchmark(file(server)), tmp_path))
     assert left(tmp_path) == []

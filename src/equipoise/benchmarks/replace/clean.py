@@ -26,11 +26,11 @@ _WORDS = stored("replace/words")
 def _words(text: str) -> frozenset[str]:
     """Words parted by commas; @name stands for the words of a set."""
     found = [part.strip() for part in text.split(",")]
-    shared = [_set(part[1:]) for part in found if part.startswith("@")]
+    shared = [words(part[1:]) for part in found if part.startswith("@")]
     return frozenset(part for part in found if not part.startswith("@")).union(*shared)
 
 
-def _set(name: str) -> frozenset[str]:
+def words(name: str) -> frozenset[str]:
     return _words(_WORDS["sets"][name])
 
 
@@ -41,9 +41,9 @@ OPPOSITE: dict[str, str] = _WORDS["opposite"]
 ARTICLES = ("a", "an", "the")
 REASONS: dict[str, str] = _WORDS["reasons"]
 WHILE_HOLDING = re.compile("|".join(_WORDS["while_holding"]["patterns"]))
-COLOURS, GARMENTS, SIDES, MANNERS = map(_set, ("colours", "garments", "sides", "manners"))
-IN_COMPOUND, WORN_NOT_IN, WITH_HANDS = map(_set, ("in_compound", "worn_not_in", "with_hands"))
-FLAT_ON_WALL, WEARS_NOTHING, PEOPLE, PARTICLES = map(_set, ("flat_on_wall", "wears_nothing", "people", "particles"))
+COLOURS, GARMENTS, SIDES, MANNERS = map(words, ("colours", "garments", "sides", "manners"))
+IN_COMPOUND, WORN_NOT_IN, WITH_HANDS = map(words, ("in_compound", "worn_not_in", "with_hands"))
+FLAT_ON_WALL, WEARS_NOTHING, PEOPLE, PARTICLES = map(words, ("flat_on_wall", "wears_nothing", "people", "particles"))
 
 
 class Record:

@@ -1,7 +1,7 @@
 """Score files in our layout or a published one: the first record says which, and the rows follow.
 
 A score file of another benchmark must not be measured as this one's. Scores of one's own are JSONL, or a table with the
-columns of a table of items (benchmarks/own.py) and scores in place of texts.
+columns of a table of items (benchmarks/registry.py) and scores in place of texts.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.benchmarks.own import read_table
 from equipoise.benchmarks.predicate_noun import ROWS
+from equipoise.benchmarks.registry import read_table
 from equipoise.core.errors import Problems, UserError, missing_columns
 from equipoise.data.readers.records import EMPTY, Row, kind_of, rows, short
 from equipoise.evaluation.foreign import answers, scores, wordings
