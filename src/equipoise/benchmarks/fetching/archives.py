@@ -129,7 +129,7 @@ def _tar_members(raw: IO[bytes] | gzip.GzipFile) -> Iterator[_Member]:
                 oddity = f"a link to {info.linkname}; links are never unpacked"
             elif not (info.isreg() or info.isdir()):
                 oddity = "a device or pipe, neither a file nor a folder"
-            yield _Member(info.name, info.size, info.isdir(), oddity, lambda info=info: packed.extractfile(info))  # type: ignore[misc]
+            yield _Member(info.name, info.size, info.isdir(), oddity, lambda info=info: packed.extractfile(info))  # type: ignore[arg-type, misc]
 
 
 def _check(archive: Path, into: Path, members: Callable[[], Iterator[_Member]]) -> int:
