@@ -11,7 +11,7 @@ true there. A coin chooses the twin, so words alone do not tell a caption from a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -57,17 +57,13 @@ def replace_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
     things = [_thing(each, rng, family if index == 0 else None) for index, each in enumerate(said)]
     old = things[0].attribute(family)
     assert old is not None
-    present = sorted({getattr(each, family) for each in scene.objects} - {old.value})
-    others = sorted(set(FAMILIES[family]) - {old.value})
-    value = rng.choice(present if present and rng.random() < CONFUSABLE else others)
+    value = _other(old, (getattr(each, family) for each in scene.objects), rng)
     target = rng.randrange(len(things))
     things[0], things[target] = things[target], things[0]
     caption = Sentence("things", tuple(things), template=rng.randrange(12))
     to, wrong = _synonym(old, rng, synonym), _any_word(family, value, rng)
-    thing = caption.things[target]
-    positive = caption.with_thing(target, thing.with_attribute(to))
-    negative = caption.with_thing(target, thing.with_attribute(wrong))
-    return _checked(Case(scene, caption, positive, negative, "replace-attributes", family, synonym, (old, to, wrong)))
+    said = [caption.with_thing(target, caption.things[target].with_attribute(word)) for word in (to, wrong)]
+    return _checked(scene, caption, said, "replace-attributes", family, synonym, (old, to, wrong))
 
 
 def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -82,10 +78,8 @@ def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
     others = [other for other in RELATIONS if other != relation and (other != "in" or second.kind in CONTAINERS)]
     wrong = _any_word("relation", rng.choice(others), rng)
     to = _synonym(old, rng, synonym)
-    positive, negative = replace(caption, relation=to), replace(caption, relation=wrong)
-    return _checked(
-        Case(scene, caption, positive, negative, "replace-relations", "relation", synonym, (old, to, wrong))
-    )
+    said = [replace(caption, relation=word) for word in (to, wrong)]
+    return _checked(scene, caption, said, "replace-relations", "relation", synonym, (old, to, wrong))
 
 
 def replace_objects(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -93,14 +87,11 @@ def replace_objects(scene: Scene, rng: Random, synonym: str) -> Case | None:
     said = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2))))
     things = tuple(_thing(each, rng, None) for each in said)
     old = things[0].kind
-    present = sorted({each.kind for each in scene.objects} - {old.value})
-    value = rng.choice(
-        present if present and rng.random() < CONFUSABLE else sorted(set(FAMILIES["kind"]) - {old.value})
-    )
+    value = _other(old, (each.kind for each in scene.objects), rng)
     caption = Sentence("things", things, template=rng.randrange(12))
     to, wrong = _synonym(old, rng, synonym), _any_word("kind", value, rng)
-    positive, negative = (caption.with_thing(0, replace(things[0], kind=word)) for word in (to, wrong))
-    return _checked(Case(scene, caption, positive, negative, "replace-objects", "kind", synonym, (old, to, wrong)))
+    said = [caption.with_thing(0, replace(things[0], kind=word)) for word in (to, wrong)]
+    return _checked(scene, caption, said, "replace-objects", "kind", synonym, (old, to, wrong))
 
 
 def replace_actions(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -113,13 +104,11 @@ def replace_actions(scene: Scene, rng: Random, synonym: str) -> Case | None:
     said = rng.sample(others, k=min(len(others), rng.choice((0, 1))))
     old = common("action", actor.action)
     things = (replace(_thing(actor, rng, None), action=old), *(_thing(each, rng, None) for each in said))
-    present = sorted({each.action for each in others} - {"", old.value})
-    free = sorted(set(FAMILIES["action"]) - {old.value})
-    value = rng.choice(present if present and rng.random() < CONFUSABLE else free)
+    value = _other(old, (each.action for each in others if each.action), rng)
     caption = Sentence("things", things, template=rng.randrange(12))
     to, wrong = _synonym(old, rng, synonym), _any_word("action", value, rng)
-    positive, negative = (caption.with_thing(0, replace(things[0], action=word)) for word in (to, wrong))
-    return _checked(Case(scene, caption, positive, negative, "replace-actions", "action", synonym, (old, to, wrong)))
+    said = [caption.with_thing(0, replace(things[0], action=word)) for word in (to, wrong)]
+    return _checked(scene, caption, said, "replace-actions", "action", synonym, (old, to, wrong))
 
 
 def swap(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -130,9 +119,8 @@ def swap(scene: Scene, rng: Random, synonym: str) -> Case | None:
     one, other = first.attribute(family), second.attribute(family)
     assert one is not None and other is not None
     caption = Sentence("things", (first, second), template=rng.randrange(12))
-    positive = replace(caption, things=(second, first))
-    negative = replace(caption, things=(first.with_attribute(other), second.with_attribute(one)))
-    return _checked(Case(scene, caption, positive, negative, "swap", family, "none", None))
+    pairs = (second, first), (first.with_attribute(other), second.with_attribute(one))
+    return _checked(scene, caption, [replace(caption, things=pair) for pair in pairs], "swap", family, "none", None)
 
 
 def count(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -142,8 +130,8 @@ def count(scene: Scene, rng: Random, synonym: str) -> Case | None:
     wrong = _any_word("number", rng.choice([other for other in FAMILIES["number"] if other != old.value]), rng)
     to = _synonym(old, rng, "unseen")
     caption = Sentence("count", (thing,), number=old, template=rng.randrange(12))
-    positive, negative = replace(caption, number=to), replace(caption, number=wrong)
-    return _checked(Case(scene, caption, positive, negative, "count", "number", "unseen", (old, to, wrong)))
+    said = [replace(caption, number=word) for word in (to, wrong)]
+    return _checked(scene, caption, said, "count", "number", "unseen", (old, to, wrong))
 
 
 def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -153,8 +141,8 @@ def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
     old = common("absence", "no")
     to = _synonym(old, rng, "unseen")
     caption = Sentence("without", (present, absent), number=old, template=rng.randrange(12))
-    positive, negative = replace(caption, number=to), replace(caption, things=(absent, present))
-    return _checked(Case(scene, caption, positive, negative, "without", "absence", "unseen", None))
+    said = [replace(caption, number=to), replace(caption, things=(absent, present))]
+    return _checked(scene, caption, said, "without", "absence", "unseen", None)
 
 
 def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -277,8 +265,16 @@ def _both_words(word: Word, rng: Random, synonym: str) -> tuple[Word, Word]:
     return (word, rare) if rng.random() < RARE else (rare, word)
 
 
-def _checked(case: Case) -> Case | None:
+def _checked(scene: Scene, caption: Sentence, said: Sequence[Sentence], *rest: Any) -> Case | None:
+    """The case of a caption, a positive and a negative, if they are what they should be."""
+    case = Case(scene, caption, *said, *rest)
     return case if case.right() else None
+
+
+def _other(old: Word, present: Iterable[str], rng: Random) -> str:
+    """Another value of the word's family; half of the time that of another thing in the picture."""
+    there = sorted(set(present) - {old.value})
+    return rng.choice(there if there and rng.random() < CONFUSABLE else sorted(set(FAMILIES[old.family]) - {old.value}))
 
 
 def _thing(each: Object, rng: Random, wanted: str | None, mentioned: float = MENTIONED) -> Thing:
