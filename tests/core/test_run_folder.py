@@ -196,7 +196,10 @@ def test_who_may_wait_waits(tmp_path: Path) -> None:
 
 
 def test_without_locks_it_still_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.core.run_folder.fcntl", None)
+    def no_locks(*_: object) -> None:
+        raise OSError("no locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
     with locked(tmp_path / "run"), locked(tmp_path / "run"):
         assert (tmp_path / "run").is_dir()
 

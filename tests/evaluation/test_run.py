@@ -15,7 +15,6 @@ import pytest
 from PIL import Image
 
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark
-from equipoise.core import run_folder
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, load_items, texts, write_items
 from equipoise.evaluation.record import ItemCounts
@@ -200,7 +199,10 @@ def test_a_benchmark_never_leaves_its_folder(
 def test_a_run_that_finished_meanwhile_is_not_overwritten(
     items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_folder, "fcntl", None)  # where there are no locks
+    def no_locks(*_: object) -> None:
+        raise OSError("no locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
 
     class Slow(Liking):
         def score_pairs(self, images: Any, strings: Any) -> Any:

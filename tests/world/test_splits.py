@@ -17,7 +17,7 @@ from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
 from equipoise.core.run_folder import locked
 from equipoise.data.items import load_items
-from equipoise.models.blind.rules import by_ngrams
+from equipoise.models.blind import by_ngrams
 from equipoise.train.recipes import get_recipe
 from equipoise.world import benchmarks
 from equipoise.world.draw import PIXELS

@@ -100,10 +100,8 @@ def _packages() -> Row:
 
 
 def _processor() -> Row:
-    text = f"{cores()} core{'s' if cores() > 1 else ''}"
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        text += f", {_gigabytes(os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))} of memory"
-    return "cpu", text, True
+    memory = _gigabytes(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return "cpu", f"{cores()} core{'s' if cores() > 1 else ''}, {memory} of memory", True
 
 
 def _devices() -> list[Row]:

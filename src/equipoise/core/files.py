@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import gzip
 import hashlib
 import io
@@ -24,11 +25,6 @@ from typing import IO, Any
 
 from equipoise.core.errors import UserError, reading
 
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
-
 
 @contextlib.contextmanager
 def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> Iterator[IO[Any]]:
@@ -44,7 +40,7 @@ def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> It
     handle_number, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with contextlib.suppress(OSError):  # some network folders have no locks
-            _lock(handle_number)
+            fcntl.flock(handle_number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         encoding = None if "b" in mode else "utf-8"
         newline = None if "b" in mode else "\n"
         with os.fdopen(handle_number, mode, encoding=encoding, newline=newline) as handle:
@@ -65,29 +61,20 @@ def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> It
 
 _PART = re.compile(r"\.(.+)\.[a-z0-9_]{8}\.part")  # as mkstemp names them
 _SETTLED = 10  # seconds; a younger file may not be locked yet
-_left_over: dict[Path, list[str]] = {}  # temporary files in each folder when this process first wrote there
+_left_over: dict[Path, list[tuple[Path, str]]] = {}  # those in a folder when this process first wrote there
 
 
 def _sweep(target: Path) -> None:
     """Remove temporary files of `target` from killed processes: nobody holds their lock."""
     folder = target.parent
-    if not hasattr(fcntl, "flock"):
-        return
     if folder not in _left_over:
-        _left_over[folder] = [path.name for path in folder.iterdir() if _PART.fullmatch(path.name)]
-    for name in _left_over[folder]:
-        found = _PART.fullmatch(name)
-        if found is None or found[1] != target.name:
-            continue
-        with contextlib.suppress(OSError), (folder / name).open("rb") as handle:
+        found = ((path, _PART.fullmatch(path.name)) for path in folder.iterdir())
+        _left_over[folder] = [(path, match[1]) for path, match in found if match]
+    for path in (path for path, name in _left_over[folder] if name == target.name):
+        with contextlib.suppress(OSError), path.open("rb") as handle:
             if time.time() - os.fstat(handle.fileno()).st_mtime > _SETTLED:
-                _lock(handle.fileno())  # BlockingIOError: still being written
-                os.unlink(folder / name)
-
-
-def _lock(number: int) -> None:
-    if hasattr(fcntl, "flock"):
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: still being written
+                path.unlink()
 
 
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}

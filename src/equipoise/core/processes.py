@@ -47,7 +47,7 @@ def processes(count: int) -> Iterator[Submit]:
 @contextlib.contextmanager
 def _interrupts_for_us() -> Iterator[None]:
     """Processes started inside never see Ctrl-C; this process handles it at the end."""
-    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():  # Windows
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     held: list[int] = []
@@ -69,7 +69,7 @@ def _interrupts_for_us() -> Iterator[None]:
 def _start_worker(end: Connection) -> None:
     """Workers end when the main process closes its end of the pipe or is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM}) if hasattr(signal, "pthread_sigmask") else None
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
     def leave_with_parent() -> None:
         with contextlib.suppress(EOFError, OSError):

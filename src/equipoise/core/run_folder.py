@@ -8,6 +8,7 @@ identity) is written first, so that a killed run can be recognised.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import glob
 import json
 import os
@@ -17,11 +18,6 @@ from typing import Any, NoReturn
 
 from equipoise.core.errors import UserError, listed
 from equipoise.core.files import atomic_write, make_folder, plain_target, read_json, write_json
-
-try:
-    import fcntl
-except ImportError:  # no such locks on Windows
-    fcntl = None  # type: ignore[assignment]
 
 CLAIM = ".equipoise.json"  # hidden, so that no reader of the folder takes it for data
 SCHEMA = 1
@@ -199,8 +195,7 @@ _held: set[int] = set()
 def locked(folder: str | Path, *, name: str | Path | None = None, wait: bool = False) -> Iterator[None]:
     """Lock `folder` for this process; the lock ends with the process, however that ends.
 
-    A second run is refused, under the `name` that the user knows, or waits (`wait`). Windows and file systems without
-    locks have no lock.
+    A second run is refused, under the `name` that the user knows, or waits (`wait`). Some file systems have no locks.
     """
     number = _lock(Path(folder), name or folder, wait)
     try:
@@ -215,8 +210,6 @@ def _lock(folder: Path, name: str | Path, wait: bool) -> int:
     while True:
         if not folder.is_dir():
             make_folder(folder)
-        if not hasattr(fcntl, "flock"):
-            return -1
         number = os.open(folder, os.O_RDONLY)
         try:
             fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -242,5 +235,4 @@ def _let_go() -> None:
         os.close(_held.pop())
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go)
+os.register_at_fork(after_in_child=_let_go)

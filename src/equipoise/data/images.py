@@ -51,7 +51,7 @@ def read_image_bytes(root: Path, path: str) -> bytes:
     """The bytes of a regular file; a pipe or a device is refused at once, where reading it would wait for ever."""
     where = image_path(root, path)
     try:
-        handle = os.open(where, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        handle = os.open(where, os.O_RDONLY | os.O_NONBLOCK)
         with os.fdopen(handle, "rb", buffering=0) as file:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):

@@ -21,7 +21,7 @@ from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.record import Blind, BlindNumbers, Gain, Interval
 from equipoise.evaluation.scores import Scores
 from equipoise.evaluation.scoring import score_items
-from equipoise.models.blind import rules
+from equipoise.models.blind import length, ngram
 
 
 def add_baselines(
@@ -36,7 +36,7 @@ def add_baselines(
         return None
     known = {item.id: item for item in items}
     taught = [known[name] for name in Scores.of(outcomes.rows).ids]  # in the order of the outcomes
-    asked = (rules.length(), rules.ngram())
+    asked = (length(), ngram())
     text_metrics = [row for row in metrics if row.side == "texts" and row.less is None]
     model = Averages(outcomes, seed, metrics=text_metrics, keep_empty=True)
     blind = {

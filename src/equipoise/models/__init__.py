@@ -53,7 +53,7 @@ _LOADERS = {  # module below equipoise, function; a module is imported when its 
     "vqa": ("models.scorers.generative", "load_vqa"),
     "likelihood": ("models.scorers.generative", "load_likelihood"),
     "served": ("models.served", "load_served"),
-    "blind": ("models.blind.load", "load_blind"),
+    "blind": ("models.blind", "load_blind"),
 }
 
 

@@ -8,7 +8,7 @@ from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scoring import score_items
-from equipoise.models.blind.rules import by_length, by_ngrams, folds, length, ngram
+from equipoise.models.blind import by_length, by_ngrams, folds, length, ngram
 
 _NOUNS = "dog cat cup hat box car boat tree fish bird".split()
 
