@@ -9,7 +9,7 @@ with the metrics for models.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
@@ -290,13 +290,29 @@ def krippendorff_alpha(units: Sequence[Unit], level: Level, seed: int = 0) -> Ag
     """
     judged = [Unit(unit.cluster, [value for value in unit.values if value is not None]) for unit in units]
     kept = [unit for unit in judged if len(unit.values) > 1]
+    if not kept:
+        return Agreement(None, None, None, 0)
     values = sorted({value for unit in kept for value in unit.values})
     number = {value: place for place, value in enumerate(values)}
-    pairs = np.zeros((len(kept), len(values), len(values)))
-    for place, unit in enumerate(kept):
+    cluster = stats.numbered(unit.cluster for unit in kept)
+    within = np.zeros((stats.distinct(cluster), len(values), len(values)))
+    for place, unit in zip(cluster, kept, strict=True):
         counts = np.bincount([number[value] for value in unit.values], minlength=len(values)).astype(float)
-        pairs[place] = (np.outer(counts, counts) - np.diag(counts)) / (len(unit.values) - 1)
-    return _resampled(pairs, kept, lambda found: _alpha(found, level), seed)
+        within[place] += (np.outer(counts, counts) - np.diag(counts)) / (len(unit.values) - 1)
+    value = float(_alpha(within.sum(0), level))
+    if np.isnan(value):
+        return Agreement(None, None, None, len(kept))
+    flat = within.reshape(len(within), -1)
+    drawn = stats.draws(len(within), seed, stats.RESAMPLES)
+    spread = [_alpha((counts @ flat).reshape(-1, *within.shape[1:]), level) for _, counts in drawn]
+    low, high = stats.percentile_interval(np.concatenate(spread))
+    if high - low < 1e-12:
+        # All resamples agree. By Wilson's interval a share of clusters that was never seen may disagree, and each
+        # disagreement costs 1 / (expected disagreement) of the coefficient.
+        share = within.sum((0, 2)) / within.sum()
+        unseen = stats.wilson(0, len(within))[1] / (1 - float((share**2).sum()))
+        low, high = max(-1.0, value - unseen), min(1.0, value + unseen)
+    return Agreement(value, low, high, len(kept))
 
 
 def _alpha(pairs: Floats, level: Level) -> Floats:
@@ -312,27 +328,3 @@ def _alpha(pairs: Floats, level: Level) -> Floats:
         expected = (each[..., :, None] * each[..., None, :] * apart).sum((-2, -1)) / (total * (total - 1))
         found: Floats = np.where(expected > 0, 1 - observed / expected, np.nan)
     return found
-
-
-def _resampled(tables: Floats, units: Sequence[Unit], measure: Callable[[Floats], Floats], seed: int) -> Agreement:
-    if not units:
-        return Agreement(None, None, None, 0)
-    cluster = stats.numbered(unit.cluster for unit in units)
-    count = stats.distinct(cluster)
-    within = np.zeros((count, *tables.shape[1:]))
-    np.add.at(within, cluster, tables)
-    value = float(measure(tables.sum(0)))
-    if np.isnan(value):
-        return Agreement(None, None, None, len(units))
-    spread = [
-        measure((counts @ within.reshape(count, -1)).reshape(-1, *tables.shape[1:]))
-        for _, counts in stats.draws(count, seed, stats.RESAMPLES)
-    ]
-    low, high = stats.percentile_interval(np.concatenate(spread))
-    if high - low < 1e-12:
-        # All resamples agree. By Wilson's interval a share of clusters that was never seen may disagree, and each
-        # disagreement costs 1 / (expected disagreement) of the coefficient.
-        share = tables.sum((0, 2)) / tables.sum()
-        unseen = stats.wilson(0, count)[1] / (1 - float((share**2).sum()))
-        low, high = max(-1.0, value - unseen), min(1.0, value + unseen)
-    return Agreement(value, low, high, len(units))
