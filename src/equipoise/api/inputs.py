@@ -1,4 +1,4 @@
-"""What people have in a notebook, as the rest of the package wants it: tables of captions, pictures, models."""
+"""Converts what people have in a notebook: tables of captions, pictures, models."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def in_arguments(message: str) -> str:
 
 
 def for_python(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, with errors that speak of its arguments."""
+    """The function, with errors that name its arguments."""
 
     @functools.wraps(function)
     def called(*arguments: P.args, **options: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""What the verbs return in Python: items, a run, a comparison. Short to look at, percent in every table."""
+"""What the verbs return in Python: items, a run, a comparison. Tables are in percent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
 
 
 class Table(str):
-    """A table that a notebook shows as it stands, without `print`."""
+    """A table that a notebook shows without `print`."""
 
     __slots__ = ()
 

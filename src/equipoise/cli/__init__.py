@@ -1,4 +1,4 @@
-"""The verbs, nothing else: every command reads its arguments, calls the library, prints.
+"""The commands: each reads its arguments, calls the library and prints.
 
 Heavy imports (torch, transformers) happen inside the commands, so that `--help` and `bench list` answer at once.
 """
@@ -192,7 +192,7 @@ def evaluate(
             refuse_early(out / one.name, model, items)
     for one in loaded if kind in OF_PHOTOS else ():
         if one.kind == "items":
-            check_photos(one.items[:limit], one.images, allow_missing)  # said at once: torch takes seconds to load
+            check_photos(one.items[:limit], one.images, allow_missing)  # before torch, which takes seconds to load
     if shown == "text" and is_watched():
         typer.echo(printable(f"loading {model} ..."), err=True)
     with joined() as ranks:

@@ -1,6 +1,6 @@
-"""What this machine can do, what is missing, and the command that gets it.
+"""What this machine can do, what is missing, and the command that installs it.
 
-Packages are looked up by their metadata, never imported: that is quick, and a broken one does no harm here.
+Packages are looked up by their metadata and never imported: that is quick, and a broken one does no harm.
 """
 
 from __future__ import annotations

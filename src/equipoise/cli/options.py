@@ -1,4 +1,4 @@
-"""What several commands read in the same way, and what every command understands."""
+"""Options that several commands share, and what every command does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""equipoise train: finetune a model on Items with a recipe of the papers, or of one's own."""
+"""equipoise train: finetune a model on Items with a recipe of a paper or your own."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def train(
         hardware=Hardware(device, workers, chunk),
         max_skipped=max_skipped,
     )
-    if os.environ.get("RANK", "0") != "0":  # of the processes of a torchrun one speaks
+    if os.environ.get("RANK", "0") != "0":  # only one process of a torchrun prints
         return
     made = saved_spec(loaded, finished)
     if known:

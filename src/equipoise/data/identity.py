@@ -1,7 +1,7 @@
 """What makes two things the same: every cache, every resume and every reuse of a finished run asks here.
 
-A thing is known by its content: the whole card of a model, and hashes of bytes. A name, a path or a few chosen fields
-never stand for it, because then another thing of the same name gets the first one's result.
+A thing is identified by its content: the whole card of a model, and hashes of bytes. A name, a path or a few chosen
+fields are not enough: another thing of the same name would get the first one's result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 @functools.cache
 def of_code(*rooms: str, package: Path = PACKAGE) -> str:
-    """Hash of folders of this package, code and every data file: what other rules made is not continued or believed."""
+    """Hash of folders of this package, code and data files: results of other code are neither resumed nor reused."""
     digest = hashlib.sha256()
     for path in code_files(*rooms, package=package):
         digest.update(path.relative_to(package).as_posix().encode() + b"\0" + hashlib.sha256(_meaning(path)).digest())
@@ -38,7 +38,7 @@ def of_code(*rooms: str, package: Path = PACKAGE) -> str:
 def code_files(*rooms: str, package: Path = PACKAGE) -> Iterator[Path]:
     for room in rooms:
         if not (package / room).is_dir():
-            raise ValueError(f"no folder {room} in {package}")  # a typing error would leave its code out of the hash
+            raise ValueError(f"no folder {room} in {package}")  # a typo would leave its code out of the hash
         found = (path for path in (package / room).rglob("*") if path.is_file() and path.suffix != ".pyc")
         yield from sorted(found)
 
@@ -66,7 +66,7 @@ def of_folder(folder: str | Path) -> str:
 
 
 def of_call(function: Any) -> Any:
-    """A function by its name, an object that is called by its class and everything it holds."""
+    """A function by its name, a callable object by its class and attributes."""
     if hasattr(function, "func"):  # functools.partial
         return [of_call(function.func), str(function.args), str(sorted(function.keywords.items()))]
     kind = function if hasattr(function, "__qualname__") else type(function)
@@ -76,19 +76,19 @@ def of_call(function: Any) -> Any:
     return [name, *map(str, held)] if held else name
 
 
-NAMES = {"spec", "file"}  # what a card says that changes no number
+NAMES = {"spec", "file"}  # fields of a card that change no number
 
 
 def of_card(card: Mapping[str, Any]) -> dict[str, Any] | None:
-    """All that a model says of itself but what it is called; None where it does not say who it is."""
+    """A model's card without its names; None if the card does not identify the model."""
     if not (card.get("weight_sha256") or card.get("digest")):
         return None
     return {name: value for name, value in card.items() if name not in NAMES}
 
 
 def of_model(model: Any, batch_size: int, code: int, card: str = "card") -> str | None:
-    """The key of what a model answers, in a cache; None where nothing of it may be kept. `code` is the version of the
-    code that asks it; `card` names the attribute that says what decides the answer."""
+    """The cache key of a model's answers; None if they must not be cached. `code` is the version of the code that asks
+    it; `card` names the attribute that holds what decides the answer."""
     own = of_card(getattr(model, card, None) or getattr(model, "card", None) or {})
     if own is None:
         return None
@@ -97,7 +97,7 @@ def of_model(model: Any, batch_size: int, code: int, card: str = "card") -> str 
 
 
 def batch_matters(model: Any) -> bool:
-    """Whether the batch size can be seen in a number: in float32 it changes the seventh digit, in less the third."""
+    """Whether the batch size matters: in float32 it changes the seventh digit, in lower precision the third."""
     return (getattr(model, "card", None) or {}).get("dtype") != "float32"
 
 
@@ -105,16 +105,16 @@ _TEXTS = ("a photo of a dog", "a red cup on a wooden table", "two people walking
 
 
 def of_answers(model: Any) -> str | None:
-    """A hash of what a model that does not say who it is answers to three fixed pictures and texts, bit for bit.
+    """For a model without an identifying card: a hash of its answers to three fixed pictures and texts, bit for bit.
 
-    None where it cannot answer them, and where it answers all alike: another model may well do the same. A model that
-    never answers twice the same is never taken for itself, which is right.
+    None if it cannot answer them, or if all answers are equal: another model may give the same. A model that never
+    gives the same answer twice is never recognised, which is right.
     """
     return of_arrays(answers(model))
 
 
 def answers(model: Any) -> list[np.ndarray[Any, Any]] | None:
-    """Those answers; None where it has none."""
+    """Those answers; None if it has none."""
     images = _pictures()
     try:
         if hasattr(model, "score_pairs"):
@@ -177,9 +177,9 @@ def of_items(items: Sequence[Item]) -> str:
 _dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
-# The card's sha256 of all items knows only whether a file is the same; a part of it, or a file with some items in
-# common, is as spoilt. So a short hash of each item lies next to the weights: of its photo's path and its caption,
-# whatever hard texts were written for it since.
+# The card's sha256 of all items shows only whether a whole file is the same, but a part of it, or a file with some
+# items in common, is contaminated too. So a short hash of each item is kept next to the weights: of its photo's path
+# and its caption, since other hard texts may have been written for it.
 
 TRAINED = "trained_items.txt"
 MOST_TRAINED = 2_000_000  # items: 34 MB; of more, nothing is kept

@@ -1,8 +1,8 @@
-"""Images of anyone: where they lie (a folder, tar shards in webdataset's layout, Parquet files), and opening them:
-inside their folder, of a sane size, whole or refused.
+"""Where images are (a folder, tar shards in webdataset's layout, Parquet files), and opening them. An image outside
+its folder, of an unreasonable size, or damaged is refused.
 
 A source turns the path written in an item into encoded bytes. Items name a member of a shard or a row of a Parquet file
-as they name a file: `000123.jpg`. Nothing is unpacked. Sources can be pickled, as processes hold one each.
+as they name a file: `000123.jpg`. Nothing is unpacked. Sources can be pickled, because each process holds one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def image_path(root: Path, path: str) -> Path:
 
 
 def read_image_bytes(root: Path, path: str) -> bytes:
-    """The bytes of a regular file; a pipe or a device is refused at once, where reading it would wait for ever."""
+    """The bytes of a regular file; a pipe or a device is refused, because reading it might never end."""
     where = image_path(root, path)
     try:
         handle = os.open(where, os.O_RDONLY | os.O_NONBLOCK)

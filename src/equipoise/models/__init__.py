@@ -31,7 +31,7 @@ OF_PHOTOS = FORMS.keys() - {"py", "served", "blind"}  # these always need torch 
 
 
 def kind_named(spec: str) -> str:
-    """The word before the colon, one of FORMS; costs nothing."""
+    """The word before the colon, one of FORMS; loads nothing."""
     kind, _, rest = spec.partition(":")
     if kind not in FORMS or (kind == "world") == bool(rest):
         forms = ", ".join(FORMS.values())
@@ -90,7 +90,7 @@ def _own(rest: str, spec: str) -> Model:
 
 
 def _is_model(value: object) -> bool:
-    """A class has the methods too, but cannot be asked until it is called."""
+    """A class has the methods too, but only its instances can be asked."""
     return isinstance(value, Embedder | PairScorer) and not isinstance(value, type)
 
 

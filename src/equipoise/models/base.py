@@ -1,8 +1,8 @@
 """What a model must be able to do, and nothing else.
 
-A notebook's own object needs two methods (`Embedder`) or one (`PairScorer`). A model that hands out its
-pieces (`TokenEmbedder`) is scored faster and to the bit, whatever its neighbours. None has to inherit from anything
-here: these are protocols, and `kind_of` is the one place that asks which one a model follows.
+An object in a notebook needs two methods (`Embedder`) or one (`PairScorer`). A model that also offers its parts
+(`TokenEmbedder`) is scored faster, and its embeddings do not depend on the rest of the batch. Nothing has to inherit
+from these protocols; `kind_of` decides which one a model follows.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Embedder(Protocol):
 class PairScorer(Protocol):
     """A model that reads image and text together (a matching head, a generative model): one score for each pair.
 
-    More than the method it may have, and is better off with it:
-    `card`, a dict: with its "weight_sha256" or "digest" the scores are cached, by all that the card says.
-    `reads_images = False`: a scorer of texts alone. No image is opened, `images` is empty, a text is asked for once.
+    Optional attributes:
+    `card`, a dict: if it has "weight_sha256" or "digest", scores are cached under the whole card.
+    `reads_images = False`: it scores texts alone. No image is opened, `images` is empty, each text is scored once.
     `tokenize`, `truncate`, `context_length` (as in `TokenEmbedder`): texts of the same tokens are one text and tie
-    exactly, and a batch holds texts of about one length and has always `batch_size` rows.
-    `default_batch`: pairs at a time where the caller does not say. `device`.
+    exactly, and a batch holds texts of similar length and always has `batch_size` rows.
+    `default_batch`: pairs at a time if the caller does not say. `device`.
     """
 
     def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]: ...
@@ -50,7 +50,7 @@ class PairScorer(Protocol):
 
 @runtime_checkable
 class TokenEmbedder(Protocol):
-    """A dual encoder by its pieces: images are decoded while it works, equal token sequences are embedded once, and
+    """A dual encoder by its parts: images are decoded while it works, equal token sequences are embedded once, and
     batches are padded so that no embedding depends on its neighbours."""
 
     card: dict[str, Any]  # what it is; embeddings are cached by it
@@ -81,7 +81,7 @@ class TaughtScorer(Protocol):
 @runtime_checkable
 class Chooser(Protocol):
     """A model that can only say which of two texts describes an image: the share of its choices that went to the first,
-    asked in both orders. What it counts on the way (`counts`, whole numbers by name) becomes part of the result."""
+    asked in both orders. Its `counts` (whole numbers by name) become part of the result."""
 
     def prefer(
         self, images: Sequence[Image.Image], firsts: Sequence[str], seconds: Sequence[str]
@@ -114,7 +114,7 @@ def reads_images(model: object) -> bool:
 
 
 def tells_tokens(model: object) -> bool:
-    """Whether a pair scorer says what it reads of a text."""
+    """Whether a pair scorer shows its tokens."""
     return all(hasattr(model, name) for name in ("tokenize", "truncate", "context_length"))
 
 
@@ -134,7 +134,7 @@ def split_options(rest: str, spec: str, known: Mapping[str, Sequence[str]]) -> t
 
 
 def device_named(device: str) -> str:
-    """The device as torch calls it; what is surely not here is refused without loading torch."""
+    """torch's name of the device; one that this machine cannot have is refused without loading torch."""
     kind, colon, index = device.partition(":")
     kind = "cuda" if kind == "gpu" else kind
     if kind not in DEVICES:

@@ -48,11 +48,11 @@ PAPERS: dict[str, dict[str, Any]] = tomllib.loads(
 
 
 def load_paper(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> ClipModel:
-    """`rest` is NAME@FILE: a published checkpoint of an earlier paper, with what one must know to load it rightly.
+    """`rest` is NAME@FILE: a published checkpoint of an earlier paper, with the settings that load it correctly.
 
     The evaluation code of the hard-positive paper loads all the models finetuned from OpenAI's CLIP with GELU, though
     they were trained with QuickGELU; so do others (sugar-crepe#7, open_clip#771). PAPERS states what each was trained
-    with. A published number that rests on the mistake is had with `?act=gelu`, and the card says so.
+    with. `?act=gelu` reproduces a published number that has the mistake, and the card says so.
     """
     name, at, file = rest.partition("@")
     if name not in PAPERS:

@@ -259,7 +259,7 @@ def quiet_transformers() -> Iterator[None]:
 
 @contextlib.contextmanager
 def precision(tf32: bool) -> Iterator[None]:
-    """By default cuDNN cuts a float32 convolution to TF32 (10 bits); float32 is to mean float32."""
+    """By default cuDNN reduces a float32 convolution to TF32 (10 bits); here float32 means float32."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if tf32 else "highest")
     try:

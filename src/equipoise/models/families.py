@@ -1,4 +1,4 @@
-"""The dual encoders of transformers that `hf:` loads: one row per family, and nowhere else a word about which is which.
+"""The dual encoders of transformers that `hf:` loads: one row per family, and no other code names a family.
 
 A family is what `model_type` of a config.json says. Its network must have `get_image_features` and `get_text_features`,
 and its texts one of the three ways to be read that are known here: causal, pooled at the first end token (CLIP); padded

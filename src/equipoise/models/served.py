@@ -1,9 +1,9 @@
 """`served:MODEL@URL`: any vision model behind an OpenAI-compatible server as a scorer.
 
-Where the server gives log-probabilities, a pair is scored by the probability of "yes" to VQAScore's question. Where it
-gives none, a number for a pair cannot be had, so it is made to choose between two texts, once in each order: what
-depends on the order is position bias, counts as a tie and is reported. The answers are kept at once, one by one, under
-server, model, prompt and picture: a run that was killed asks nothing twice. The key comes from the environment alone.
+If the server gives log-probabilities, a pair is scored by the probability of "yes" to VQAScore's question. If not,
+there is no score for a pair, and the model chooses between two texts, once in each order: a choice that depends on the
+order is position bias, counts as a tie and is reported. Each answer is cached at once under server, model, prompt and
+picture, so a killed run asks nothing twice. The key comes only from the environment.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Asked = TypeVar("Asked")
 
 
 class Served:
-    """What both ways of asking share: the client, the pictures, the kept answers, many requests at a time."""
+    """What both ways of asking share: the client, the pictures, cached answers, parallel requests."""
 
     device = "server"
 
@@ -70,7 +70,7 @@ class Served:
             before = self._client.spent()
             self._settings = replace(self._settings, cache=str(folder))
             self._client = Llm(self._settings)
-            self._client.spend(before)  # what was asked before anybody said where to keep it
+            self._client.spend(before)  # requests before the folder was known
 
     def answered(self) -> tuple[int, int]:
         return self._client.answered()

@@ -91,8 +91,8 @@ def cleaning_for(tokenizer: Any) -> str:
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
-    """The tokens of clean texts, neither padded nor cut. CLIP's tokenizer is asked beneath transformers, which spends
-    more time on masks and offsets that nobody wants than on the tokens."""
+    """The tokens of clean texts, neither padded nor cut. CLIP's tokenizer is called without transformers, which spends
+    more time on unused masks and offsets than on the tokens."""
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     if not type(tokenizer).__name__.startswith("CLIPTokenizer") or not hasattr(backend, "encode_batch_fast"):
         return [list(ids) for ids in tokenizer(list(texts), verbose=False)["input_ids"]]

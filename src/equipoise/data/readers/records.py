@@ -67,7 +67,7 @@ def is_table(path: Path) -> bool:
 
 
 def _is_json(path: Path) -> bool:
-    """By the first mark of a file whose name says nothing; an empty one is JSON's to refuse."""
+    """For a file whose name does not tell: by its first character. An empty file counts as JSON, which refuses it."""
     with whole(path), as_text(path, errors="replace") as handle:
         return handle.read(4096).lstrip()[:1] in {"{", "[", ""}
 

@@ -1,7 +1,7 @@
 """Tar archives, whole or refused.
 
-Python takes a broken header for the end of the archive, so one flipped byte would lose every member after it and
-nobody would know. Everybody who opens a tar here passes `tarinfo=Member` and walks through `members`.
+Python takes a broken header for the end of the archive, so one flipped byte would silently lose every member after
+it. Code that opens a tar passes `tarinfo=Member` and iterates over `members`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     """Every member; after the end there may be blanks only, else a header was wiped out or two archives were joined."""
     last = -1
     for member in archive:
-        if member.offset <= last:  # a size below zero further on would lead back for ever
+        if member.offset <= last:  # a negative size further on would loop forever
             raise tarfile.ReadError("a header that points backwards")
         last = member.offset
         yield member

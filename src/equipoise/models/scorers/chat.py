@@ -20,13 +20,13 @@ from equipoise.models.clip import precision, quiet_transformers
 from equipoise.models.hf import check_folder, load_network, read_config
 from equipoise.models.scorers.shared import LENGTH_STEP, Scorer
 
-DATE = "26 Jul 2024"  # some templates tell the model the day; a score must not depend on it
+DATE = "26 Jul 2024"  # some templates contain the date; a score must not depend on it
 
 Inputs = dict[str, torch.Tensor]
 
 
 class ChatModel(Scorer):
-    """A network that is asked in its own chat template. `ask` says what of a caption: see its heirs."""
+    """A network that is asked in its own chat template; subclasses turn its logits into scores."""
 
     def __init__(self, spec: str, network: Any, processor: Any, template: str, **rest: Any) -> None:
         self.processor, self.template = processor, template
@@ -68,12 +68,12 @@ class ChatModel(Scorer):
         )
 
     def inputs(self, image: Image.Image, question: str) -> Inputs:
-        """What one prompt becomes, unpadded; nothing here knows of another pair."""
+        """The inputs of one prompt, unpadded and independent of other pairs."""
         if self._image_token is not None and self._image_token in question:
             raise UserError(f"the text {question!r} holds {self._image_token}, which this model reads as an image")
         prompt = self.rendered(question)
         begin = self.tokenizer.bos_token
-        doubled = bool(begin) and prompt.startswith(begin)  # the template has begun it already
+        doubled = bool(begin) and prompt.startswith(begin)  # the template already has it
         options = {"return_tensors": "pt"} | ({"add_special_tokens": False} if doubled else {})
         try:
             with quiet_transformers():

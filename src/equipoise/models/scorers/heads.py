@@ -1,4 +1,4 @@
-"""The families of transformers with a matching head: one row each, and nowhere else a word about which is which.
+"""The families of transformers with a matching head: one row each, and no other code names a family.
 
 A family looks at images once (`look`: pixels -> features) and matches them with many texts (`match`: features, tokens,
 mask -> one number each). Heads: "itm" is the log-odds that image and text belong together (the logit of a match minus

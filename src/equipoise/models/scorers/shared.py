@@ -1,4 +1,4 @@
-"""What pair scorers of transformers share: their options in a spec, image processors, device and card."""
+"""What pair scorers of transformers share: image processors, the card, features of recent images, padding."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Seen:
         for start in range(0, len(new), self._at_once):
             part = new[start : start + self._at_once]
             for image, features in zip(part, self._look(part), strict=True):
-                self._kept[id(image)] = (image, features)  # the image too, or its number could become another's
+                self._kept[id(image)] = (image, features)  # the image too: its id could become another image's
         found = {name: self._kept[name][1] for name in distinct}
         for name in distinct:
             self._kept.move_to_end(name)

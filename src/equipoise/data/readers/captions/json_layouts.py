@@ -2,7 +2,7 @@
 
 Visual Genome's region_descriptions.json is part of what CE-CLIP+ trains on: [{"id": 1, "regions": [{"region_id": 1382,
 "image_id": 1, "phrase": "the clock is green", "x": 421, "y": 57, "width": 82, "height": 139}, ...]}, ...]. A phrase is
-about its region, so the box goes along. The file does not say in which of its two folders an image lies: where VG_100K/
+about its region, so its box is kept. The file does not say in which of its two folders an image lies: where VG_100K/
 and VG_100K_2/ lie next to it they are looked up there.
 """
 

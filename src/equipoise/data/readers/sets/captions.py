@@ -1,7 +1,7 @@
 """Captions with their photos: Karpathy's splits, Flickr8k, Items, and any captions file.
 
-A text that appears twice under one photo counts once. Items lend their captions alone: positives and negatives are
-what `equipoise eval` asks about.
+A text that appears twice under one photo counts once. Of items only the captions are used; `equipoise eval` scores
+their positives and negatives.
 """
 
 from __future__ import annotations

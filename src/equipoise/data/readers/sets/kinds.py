@@ -1,4 +1,4 @@
-"""What a run that is not of items asks about: photos with a class, with captions, or with rated captions."""
+"""Sets for runs that are not of items: photos with a class, with captions, or with rated captions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Caption:
 
 @dataclass(frozen=True)
 class CaptionSet(_Set):
-    """Photos, each with the captions that people wrote of it."""
+    """Photos, each with the captions that people wrote for it."""
 
     kind: ClassVar[Kind] = "retrieval"
     photos: tuple[ImageRef, ...]
@@ -75,7 +75,7 @@ class Rated:
 
 @dataclass(frozen=True)
 class RatingSet(_Set):
-    """Captions and photos, and how well people found that they belong together."""
+    """Captions and photos, and people's ratings of how well they match."""
 
     kind: ClassVar[Kind] = "ratings"
     pairs: tuple[Rated, ...]
@@ -94,5 +94,5 @@ AnySet: TypeAlias = ClassSet | CaptionSet | RatingSet
 
 
 def content_hash(data: AnySet) -> str:
-    """What was asked, photos aside: the names, texts and labels."""
+    """Hash of the names, texts and labels, without the photos."""
     return sha256_json([data.kind, data.content()])
