@@ -267,7 +267,7 @@ def _both_words(word: Word, rng: Random, synonym: str) -> tuple[Word, Word]:
 
 def _checked(scene: Scene, caption: Sentence, said: Sequence[Sentence], *rest: Any) -> Case | None:
     """The case of a caption, a positive and a negative, if they are what they should be."""
-    case = Case(scene, caption, *said, *rest)
+    case = Case(scene, caption, said[0], said[1], *rest)
     return case if case.right() else None
 
 
