@@ -62,8 +62,8 @@ def replace_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
     things[0], things[target] = things[target], things[0]
     caption = Sentence("things", tuple(things), template=rng.randrange(12))
     to, wrong = _synonym(old, rng, synonym), _any_word(family, value, rng)
-    said = [caption.with_thing(target, caption.things[target].with_attribute(word)) for word in (to, wrong)]
-    return _checked(scene, caption, said, "replace-attributes", family, synonym, (old, to, wrong))
+    edited = [caption.with_thing(target, caption.things[target].with_attribute(word)) for word in (to, wrong)]
+    return _checked(scene, caption, edited, "replace-attributes", family, synonym, (old, to, wrong))
 
 
 def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -78,8 +78,8 @@ def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
     others = [other for other in RELATIONS if other != relation and (other != "in" or second.kind in CONTAINERS)]
     wrong = _any_word("relation", rng.choice(others), rng)
     to = _synonym(old, rng, synonym)
-    said = [replace(caption, relation=word) for word in (to, wrong)]
-    return _checked(scene, caption, said, "replace-relations", "relation", synonym, (old, to, wrong))
+    edited = [replace(caption, relation=word) for word in (to, wrong)]
+    return _checked(scene, caption, edited, "replace-relations", "relation", synonym, (old, to, wrong))
 
 
 def replace_objects(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -90,8 +90,8 @@ def replace_objects(scene: Scene, rng: Random, synonym: str) -> Case | None:
     value = _other(old, (each.kind for each in scene.objects), rng)
     caption = Sentence("things", things, template=rng.randrange(12))
     to, wrong = _synonym(old, rng, synonym), _any_word("kind", value, rng)
-    said = [caption.with_thing(0, replace(things[0], kind=word)) for word in (to, wrong)]
-    return _checked(scene, caption, said, "replace-objects", "kind", synonym, (old, to, wrong))
+    edited = [caption.with_thing(0, replace(things[0], kind=word)) for word in (to, wrong)]
+    return _checked(scene, caption, edited, "replace-objects", "kind", synonym, (old, to, wrong))
 
 
 def replace_actions(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -107,8 +107,8 @@ def replace_actions(scene: Scene, rng: Random, synonym: str) -> Case | None:
     value = _other(old, (each.action for each in others if each.action), rng)
     caption = Sentence("things", things, template=rng.randrange(12))
     to, wrong = _synonym(old, rng, synonym), _any_word("action", value, rng)
-    said = [caption.with_thing(0, replace(things[0], action=word)) for word in (to, wrong)]
-    return _checked(scene, caption, said, "replace-actions", "action", synonym, (old, to, wrong))
+    edited = [caption.with_thing(0, replace(things[0], action=word)) for word in (to, wrong)]
+    return _checked(scene, caption, edited, "replace-actions", "action", synonym, (old, to, wrong))
 
 
 def swap(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -130,8 +130,8 @@ def count(scene: Scene, rng: Random, synonym: str) -> Case | None:
     wrong = _any_word("number", rng.choice([other for other in FAMILIES["number"] if other != old.value]), rng)
     to = _synonym(old, rng, "unseen")
     caption = Sentence("count", (thing,), number=old, template=rng.randrange(12))
-    said = [replace(caption, number=word) for word in (to, wrong)]
-    return _checked(scene, caption, said, "count", "number", "unseen", (old, to, wrong))
+    edited = [replace(caption, number=word) for word in (to, wrong)]
+    return _checked(scene, caption, edited, "count", "number", "unseen", (old, to, wrong))
 
 
 def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -141,8 +141,8 @@ def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
     old = common("absence", "no")
     to = _synonym(old, rng, "unseen")
     caption = Sentence("without", (present, absent), number=old, template=rng.randrange(12))
-    said = [replace(caption, number=to), replace(caption, things=(absent, present))]
-    return _checked(scene, caption, said, "without", "absence", "unseen", None)
+    edited = [replace(caption, number=to), replace(caption, things=(absent, present))]
+    return _checked(scene, caption, edited, "without", "absence", "unseen", None)
 
 
 def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
