@@ -50,6 +50,16 @@ def test_sixteen_bit_grey_keeps_its_shades(kind: str) -> None:
     assert (found == (shades >> 8)[..., None]).all()
 
 
+@pytest.mark.parametrize(("mode", "kind"), [("L", "PNG"), ("P", "PNG"), ("CMYK", "TIFF"), ("RGBA", "PNG")])
+def test_a_photo_in_another_mode_looks_as_its_rgb_copy(mode: str, kind: str) -> None:
+    y, x = np.indices((30, 40))
+    plain = Image.fromarray(np.stack([6 * x, 8 * y, 255 - 6 * x], axis=2).astype(np.uint8))
+    saved = plain.quantize(64) if mode == "P" else plain.convert(mode)
+    same = saved.convert("RGB") if mode in "LP" else plain
+    found = decode_image(encoded(saved, kind), REF)
+    assert np.abs(np.asarray(found, np.int16) - np.asarray(same, np.int16)).max() <= 4
+
+
 def test_grey_of_32_bits_is_refused() -> None:
     data = encoded(Image.fromarray(np.linspace(0, 1e6, 256).astype(np.float32).reshape(16, 16)), "TIFF")
     with pytest.raises(ImageProblem, match="32-bit grey"):

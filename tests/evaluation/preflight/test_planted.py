@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from PIL import Image, ImageOps
-from tests.evaluation.preflight.planted import Loader, Pairs, Pictures, SiglipLoader, copied, world
+from PIL import Image
+from tests.evaluation.preflight.planted import Loader, Pairs, Pictures, SiglipLoader, copied
 from tests.evaluation.preflight.planted_pictures import OF_PICTURES
 from tests.evaluation.preflight.planted_texts import OF_TEXTS
 
-from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.judging import preflight
 
 OWN = "py:mine:make"
@@ -203,10 +202,3 @@ def test_the_loaders_themselves_are_fine(right: type) -> None:
 
 def test_a_siglip_of_random_weights_is_only_at_chance() -> None:
     assert not_fine(SiglipLoader()) == {"probe set": "suspicious"}
-
-
-def test_a_format_that_is_decoded_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = probes.formats()
-    monkeypatch.setattr(probes, "formats", lambda: real | {"CMYK": (ImageOps.invert(real["CMYK"][0]), real["CMYK"][1])})
-    (wrong,) = (one for one in preflight(world(), "world") if one.verdict == "wrong")
-    assert wrong.name == "photo formats" and "CMYK" in wrong.found

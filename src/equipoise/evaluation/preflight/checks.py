@@ -39,7 +39,6 @@ KNOWN = {  # mean and standard deviation of pixels from 0 to 1
 }
 CLOSE = 0.01  # of a mean or a deviation
 BLURRED = 6  # levels, on average, of a picture of stripes; Pillow's filters are within 4 of each other
-LEVELS = 4  # of 255 that a conversion may round by
 
 TEXTS = tomllib.loads((Path(__file__).parent / "data" / "checks.toml").read_text(encoding="utf-8"))
 
@@ -256,17 +255,6 @@ def _mean_cosine(rows: Vector) -> float:
     return float((rows @ rows.T)[np.triu_indices(len(rows), 1)].mean())
 
 
-def _photo_formats(subject: Subject) -> Check:
-    """`eval` decodes a photo before the model sees it, so the pixels are compared and no model is asked."""
-    away = {
-        name: float(np.abs(np.asarray(one, np.int16) - np.asarray(other, np.int16)).max())
-        for name, (one, other) in probes.formats().items()
-    }
-    worst = max(away, key=lambda name: away[name])
-    found = f"as saved against as RGB, most for {worst}: {away[worst]:.0f} of 255 levels"
-    return check("photo formats", away[worst], found, "wrong" if away[worst] > LEVELS else "fine")
-
-
 def _exif_rotation(subject: Subject) -> Check:
     """CLIP's and SigLIP's own preprocessing ignores the tag, and so do our loaders; of another model nobody knows."""
     one, other = subject.of_images(probes.rotated())
@@ -397,4 +385,4 @@ def _three(values: Any) -> str:
 
 BASIC = (_shape, _finite, _determinism, _collapse, _text_batch, _text_padding, _image_batch)
 READING = (_own_cache, _text_end, _vocabulary, _case, _special_tokens)
-PICTURES = (_photo_formats, _exif_rotation, _crop, pixels_seen)
+PICTURES = (_exif_rotation, _crop, pixels_seen)

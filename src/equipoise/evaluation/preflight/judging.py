@@ -23,7 +23,6 @@ from equipoise.evaluation.record import Check, Preflight
 from equipoise.models.base import kind_of, reads_images
 
 COLOURS, KINDS = len(probes.COLOURS), len(probes.KINDS)
-LOGIT_SCALE = (1.0, 200.0)  # CLIP ends at 100, SigLIP at about 117
 
 
 class _Kept(BaseModel):
@@ -198,18 +197,6 @@ def _margin(scores: Vector, right: list[int]) -> Vector:
     return np.asarray((mine - others) / max(1e-9, float(scores.std())), np.float32)
 
 
-def _logit_scale(subject: Subject) -> Check | None:
-    """Noted where the model tells it; no order depends on it."""
-    value = getattr(subject.model, "logit_scale", None)
-    try:
-        factor = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, RuntimeError):
-        return None
-    low, high = LOGIT_SCALE
-    verdict: Verdict = "fine" if low <= factor <= high else "suspicious"
-    return check("logit scale", factor, f"{factor:.4g} (common: {low:g} to {high:g})", verdict)
-
-
 def _blind(subject: Subject) -> Check | None:
     """How often a pair scorer keeps the order of two texts with a blank photo."""
     if subject.encodes:
@@ -223,7 +210,7 @@ def _blind(subject: Subject) -> Check | None:
     return check("blind", same, found, "suspicious" if same > 0.9 and knows else "fine")
 
 
-JUDGING = (_probe_set, _sign, _channels, _lengths, _precision, _activation, _logit_scale, _blind)
+JUDGING = (_probe_set, _sign, _channels, _lengths, _precision, _activation, _blind)
 
 
 def all_checks(model: Any, spec: str) -> list[Check]:

@@ -84,24 +84,6 @@ def shapes() -> list[Image.Image]:
 
 
 @functools.cache
-def formats() -> dict[str, tuple[Image.Image, Image.Image]]:
-    """A picture saved in another mode, and the same as plain RGB; both opened as `eval` opens photos."""
-    plain = _scene()
-    grey, palette = plain.convert("L"), plain.quantize(64)
-    deep = Image.fromarray(np.asarray(grey).astype(np.uint16) * 257)
-    saved = {
-        "grey": (grey, "PNG", grey),
-        "palette": (palette, "PNG", palette),
-        "CMYK": (plain.convert("CMYK"), "TIFF", plain),
-        "alpha": (plain.convert("RGBA"), "PNG", plain),
-        "16-bit grey": (deep, "PNG", grey),
-    }
-    return {
-        name: (_opened(image, kind), _opened(same.convert("RGB"), "PNG")) for name, (image, kind, same) in saved.items()
-    }
-
-
-@functools.cache
 def rotated() -> tuple[Image.Image, Image.Image]:
     """A picture stored on its side with an EXIF tag that says so, and the same upright."""
     upright = _scene()
