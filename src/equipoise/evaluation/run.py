@@ -164,7 +164,13 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
         parts: dict[str, Any] = {
             "benchmark": task.about(),
             "model": model_card(model, probe=folder is not None),
-            "settings": settings_of(model, seed, how.allow_missing, how.batch_size, own),
+            "settings": Settings(
+                seed=seed,
+                allow_missing=how.allow_missing,
+                batch_size=how.batch_size if batch_matters(model) else None,
+                embedding_code=EMBEDDING_CODE,
+                metrics=[kept for metric in own if (kept := metric.own)],
+            ),
         }
         if folder is not None:
             claim(folder, parts)
@@ -229,18 +235,6 @@ def new_record(
         scores_sha256=None,
         record_sha256=None,
         **more,
-    )
-
-
-def settings_of(
-    model: Any, seed: int, allow_missing: bool, batch_size: int, metrics: Sequence[Metric] = ()
-) -> Settings:
-    return Settings(
-        seed=seed,
-        allow_missing=allow_missing,
-        batch_size=batch_size if batch_matters(model) else None,
-        embedding_code=EMBEDDING_CODE,
-        metrics=[own for metric in metrics if (own := metric.own)],
     )
 
 
@@ -309,8 +303,6 @@ def read_benchmarks(
         folder = source or data
         if folder is None and name in registry.names() and registry.get(name).drawn:
             folder = default_world()
-        if average is not None and name in registry.names():
-            registry.get(name).require_rule(average)
         items, benchmark = registry.load(name, folder, splits)
         registry.require_images(name, items)
         benchmark.require_rule(average)

@@ -105,7 +105,8 @@ def score_items(
         elif kind == "pairs":
             found = pairs.score_all(model, usable, source, how, store, keeper)
         else:
-            found = embed(model, usable, source, how, store, keeper)
+            refs, strings = (ref for i in usable for ref in i.images()), (text for i in usable for text in i.texts())
+            found = embed(model, refs, strings, source, how, store, keeper)
         _tell_kept(model, found.counts)
         if bad := getattr(found, "bad", {}):
             if not allow_missing:

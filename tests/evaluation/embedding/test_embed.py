@@ -108,7 +108,8 @@ def test_models_that_differ_in_their_text_towers_share_embedded_images(tmp_path:
             if change and name.startswith(change):
                 weights.data += 0.01
         model.card["weight_sha256"] = f"world, {change} changed"
-        counts = inputs.embed(model, items, DrawnImages(), ScoringOptions(8, 1), cache).counts
+        shown = [ref for item in items for ref in item.images()], [text for item in items for text in item.texts()]
+        counts = inputs.embed(model, *shown, DrawnImages(), ScoringOptions(8, 1), cache).counts
         return counts["images_encoded"], counts["texts_encoded"] > 0
 
     assert encoded("") == (6, True)

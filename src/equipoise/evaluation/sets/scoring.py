@@ -54,9 +54,7 @@ def vectors(
     """Unit vectors of photos and texts."""
     known = of_model(model, how.batch_size, EMBEDDING_CODE)
     store = how.cache if how.cache is not None and known else EmbeddingCache(None)
-    usable = present(refs, source, how, log)
-    items = [_item(ref.path, ref, texts[0]) for ref in usable] + [_item(text, None, text) for text in texts]
-    found = embed(model, items, source, how, store)
+    found = embed(model, present(refs, source, how, log), texts, source, how, store)
     log.digests |= found.digests
     log.counts |= found.counts
     refuse_unread({ref.path: why for ref, why in found.bad.items()}, source, how, log)
@@ -85,7 +83,8 @@ def pair_scores(
     places = [place for place, ref in enumerate(refs) if ref in usable and texts[place]]
     for place in places:
         listed = tuple(Text.model_construct(text=text, edit=None) for text in texts[place])
-        part.append(_item(str(place), refs[place], texts[place][0], listed))
+        about: dict[str, Any] = {"id": str(place), "image": refs[place], "caption": texts[place][0], "positives": ()}
+        part.append(Item.model_construct(**about, negatives=listed, tags={}))  # not checked again: there are many
         wanted += len(listed)
         if wanted < PAIRS and place != places[-1]:
             continue
@@ -96,11 +95,6 @@ def pair_scores(
         log.counts["pairs_scored"] = log.counts.get("pairs_scored", 0) + wanted
         part, wanted = [], 0
     return [found.get(place, np.zeros(0)) for place in range(len(refs))]
-
-
-def _item(name: str, photo: ImageRef | None, text: str, negatives: tuple[Text, ...] = ()) -> Item:
-    """An item that nobody reads: not checked again, there may be 100,000 of them."""
-    return Item.model_construct(id=name, image=photo, caption=text, positives=(), negatives=negatives, tags={})
 
 
 @dataclass(frozen=True)

@@ -92,13 +92,12 @@ def _embedded(
         raise UserError(f"{len(without):,} of {len(items):,} items have no image; the first is {without[0]!r}")
     size = default_batch(model)
     store = cache if cache is not None and of_model(model, size, EMBEDDING_CODE) else EmbeddingCache(None)
-    # Only images are wanted, so all items share one text.
-    shown = [Item(id=item.id, image=item.image, caption="image") for item in items]
-    embedded = embed(model, shown, source, ScoringOptions(size, default_workers()), store)
+    refs = [item.image for item in items if item.image is not None]
+    embedded = embed(model, refs, (), source, ScoringOptions(size, default_workers()), store)
     bad = embedded.bad
     unread = [f"{item.id}: {bad[item.image]}" for item in items if item.image is not None and item.image in bad]
     refuse_skipped(unread, len(items), MAX_SKIPPED)
-    return embedded.images, [embedded.image.get(item.image, -1) for item in items if item.image is not None]
+    return embedded.images, [embedded.image.get(ref, -1) for ref in refs]
 
 
 def nearest(vectors: Vector, k: int) -> NDArray[np.int64]:
