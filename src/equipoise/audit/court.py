@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.audit.record import Case, Court
 from equipoise.core.errors import UserError
@@ -123,6 +122,7 @@ def suspicion(answers: Answers) -> Suspicion:
     won, of = member @ (right * asked), member @ asked.astype(np.float64)
     start = np.clip((won + 1) / (of + 2), 0.6, 0.98)
     intercept, slope, share = np.log(start / (1 - start)), np.ones(codes.shape[1]), 0.02
+    on_slope, on_intercept = _PRIOR
     before = -np.inf
     for _ in range(_ROUNDS):
         eta = intercept[group][:, None, :] + nodes[:, None] * slope  # (rows, nodes, models)
@@ -140,33 +140,13 @@ def suspicion(answers: Answers) -> Suspicion:
         before = now
         kept, turned = np.exp(kept - total[:, None]), np.exp(turned - total[:, None])
         share = float(np.clip(counts @ turned.sum(1) / counts.sum(), 1 / counts.sum(), _MOST_FLIPPED))
-        intercept, slope = _newton(intercept, slope, eta, nodes, seen, right, kept, turned, member, counts)
+        probability = 1 / (1 + np.exp(-eta))  # and one step of Newton's
+        weight = (kept + turned)[:, :, None]
+        expected = kept[:, :, None] * right[:, None, :] + turned[:, :, None] * (1 - right[:, None, :])
+        gradient = np.where(seen, expected - weight * probability, 0)
+        curvature = np.where(seen, weight * probability * (1 - probability), 0)
+        up, down = member @ gradient.sum(1), member @ curvature.sum(1)
+        intercept = np.clip(intercept + (up - on_intercept * intercept) / (down + on_intercept), -8, 8)
+        up, down = (counts @ (part * nodes[:, None] ** power).sum(1) for power, part in ((1, gradient), (2, curvature)))
+        slope = np.clip(slope + (up - on_slope * (slope - 1)) / (down + on_slope), 0, 6)
     return Suspicion(log_odds[row_of.ravel()], share)
-
-
-def _newton(
-    intercept: Floats,
-    slope: Floats,
-    eta: Floats,
-    nodes: Floats,
-    seen: NDArray[np.bool_],
-    right: Floats,
-    kept: Floats,
-    turned: Floats,
-    member: Floats,
-    counts: NDArray[np.int64],
-) -> tuple[Floats, Floats]:
-    probability = 1 / (1 + np.exp(-eta))
-    weight = (kept + turned)[:, :, None]
-    expected = kept[:, :, None] * right[:, None, :] + turned[:, :, None] * (1 - right[:, None, :])
-    gradient = np.where(seen, expected - weight * probability, 0)
-    curvature = np.where(seen, weight * probability * (1 - probability), 0)
-    on_slope, on_intercept = _PRIOR
-    intercept = intercept + (member @ gradient.sum(1) - on_intercept * intercept) / (
-        member @ curvature.sum(1) + on_intercept
-    )
-    by_node = nodes[:, None]
-    slope = slope + (counts @ (gradient * by_node).sum(1) - on_slope * (slope - 1)) / (
-        counts @ (curvature * by_node**2).sum(1) + on_slope
-    )
-    return np.clip(intercept, -8, 8), np.clip(slope, 0, 6)

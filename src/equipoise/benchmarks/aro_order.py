@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -94,24 +95,13 @@ def negatives(caption: str, seed: str) -> list[Text]:
     found = []
     for make in SHUFFLES:
         for attempt in range(TRIES):
-            drawn = _Draws(f"{seed}/{make.__name__}/{attempt}")
-            text = pre_caption(" ".join(make(tokens, drawn)))
+            seeds = (f"{seed}/{make.__name__}/{attempt}/{call}" for call in itertools.count(1))  # every call draws anew
+            text = pre_caption(" ".join(make(tokens, lambda n, seeds=seeds: _order(next(seeds), n))))  # type: ignore[misc]
             if text not in taken:
                 taken.add(text)
                 found.append(Text(text=text, edit=Edit(op="shuffle", target="order", by=make.__name__)))
                 break
     return found
-
-
-class _Draws:
-    """A shuffle whose every call draws anew, yet the same in every run."""
-
-    def __init__(self, seed: str) -> None:
-        self.seed, self.calls = seed, 0
-
-    def __call__(self, n: int) -> list[int]:
-        self.calls += 1
-        return _order(f"{self.seed}/{self.calls}", n)
 
 
 class _Record(Raw):
