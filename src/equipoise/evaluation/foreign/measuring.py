@@ -72,39 +72,30 @@ def published_run(
         rows, outcomes = [*ROWS, *metrics], outcomes_of(found.rows)
         require_groups(found.rows, benchmark, average, subject)
         measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=found.outcomes_only)
-        published = Published(
-            layout=found.layout, files=_hashes(files), source=origin, commit=commit, licence=licence,
-            unknown=_unknown(found), outcomes_only=found.outcomes_only, notes=list(found.notes),
-        )  # fmt: skip
-        record = _record("items", parts, measured, published, len(found.rows), out, counts=_choices(found.rows))
+        about = {"layout": found.layout, "source": origin, "commit": commit, "licence": licence, "notes": found.notes}
+        about |= {"unknown": _unknown(found), "outcomes_only": found.outcomes_only}
+        record = _record("items", parts, measured, files, about, len(found.rows), out, _choices(found.rows))
         if folder is not None:
             record = write_run(folder, record, found.rows, outcomes, {item.id: item for item in found.items}, rows)
         return Result(record, found.rows, outcomes)
 
 
 def published_tables(
-    paths: Sequence[str | Path],
-    bench: str | None = None,
-    *,
-    out: str | Path | None = None,
-    origin: str = UNKNOWN,
-    commit: str = UNKNOWN,
-    licence: str = UNKNOWN,
-) -> list[Result]:
+    paths: Sequence[str | Path], bench: str | None = None, *, out: str | Path | None = None, origin: str = UNKNOWN,
+    commit: str = UNKNOWN, licence: str = UNKNOWN,
+) -> list[Result]:  # fmt: skip
     """The same of a table of results (aggregates.py): a run for each model and benchmark, in OUT/MODEL/BENCHMARK."""
     files = [Path(path) for path in paths]
+    unknown = ["items", "intervals", "ties", "the model's weights and preprocessing"]
+    about = {"layout": "mteb's results", "source": origin, "commit": commit, "licence": licence, "unknown": unknown}
     found = []
     for row in aggregates.read_tables(files, bench):
         measured, notes = aggregates.metrics_of(row)
         benchmark = registry.get(aggregates.TASKS[row.task][0])
         items = sha256_json([row.task, row.revision])
         parts = _parts(benchmark_id([], benchmark).model_copy(update={"items_sha256": items}), row.called, files)
-        published = Published(
-            layout="mteb's results", files=_hashes(files), source=origin, commit=commit, licence=licence,
-            unknown=["items", "intervals", "ties", "the model's weights and preprocessing"], outcomes_only=False,
-            notes=notes,
-        )  # fmt: skip
-        record = _record("aggregate", parts, measured, published, measured.overall.n, out, counts={})
+        more = {**about, "outcomes_only": False, "notes": notes}
+        record = _record("aggregate", parts, measured, files, more, measured.overall.n, out)
         if out is not None:
             folder = Path(out) / row.folder / benchmark.name
             with run_folder.locked(str(folder)):
@@ -112,10 +103,6 @@ def published_tables(
                 record = write_set(folder, record, [])
         found.append(Result(record, []))
     return found
-
-
-def _hashes(files: Sequence[Path]) -> dict[str, str]:
-    return {path.name: sha256_file(path) for path in files}
 
 
 def _parts(
@@ -132,10 +119,13 @@ def _parts(
 
 
 def _record(
-    kind: str, parts: dict[str, Any], measured: Metrics, published: Published, n: int, out: object, counts: Any
-) -> RunRecord:
-    more = {"metrics": measured, "published": published, "counts": counts, "seconds": Seconds(score=0.0, measure=0.0)}
-    return new_record(kind, parts, n, arguments={"out": None if out is None else str(out)}, **more)
+    kind: str, parts: dict[str, Any], measured: Metrics, files: Sequence[Path], about: dict[str, Any], n: int,
+    out: object, counts: dict[str, int] | None = None,
+) -> RunRecord:  # fmt: skip
+    published = Published(files={path.name: sha256_file(path) for path in files}, **about)
+    more = {"metrics": measured, "published": published, "seconds": Seconds(score=0.0, measure=0.0)}
+    arguments = {"out": None if out is None else str(out)}
+    return new_record(kind, parts, n, arguments=arguments, counts=counts or {}, **more)
 
 
 def _benchmark_id(found: Foreign, benchmark: Benchmark) -> BenchmarkId:
