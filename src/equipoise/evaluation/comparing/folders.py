@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,62 +60,59 @@ def compare_folders(
     if correction not in CORRECTIONS:
         raise UserError(f"--correct {correction}: expected one of {', '.join(CORRECTIONS)}")
     names = [str(model) for model in models]
-    places = [[by_benchmark(folder) for folder in seeds_of(name)] for name in names]
+    folders = [seeds_of(name) for name in names]
+    runs = {folder: by_benchmark(folder) for seeds in folders for folder in seeds}
+    # Of each model, benchmark by benchmark: the runs of its seeds, where all have one.
+    held = [
+        {name: [runs[seed][name] for seed in seeds] for name in runs[seeds[0]] if all(name in runs[s] for s in seeds)}
+        for seeds in folders
+    ]
     found, flipped = [], []
     left_out: dict[str, None] = {}  # in order, each once
     warnings: dict[str, None] = {}
-    loaded: dict[tuple[int, str], Model] = {}
 
-    def read(indices: Sequence[int], benchmark: str) -> list[Model]:
-        new = [index for index in indices if (index, benchmark) not in loaded]
-        for index in new:
-            one = Model(names[index], [load_run(of_seed[benchmark]) for of_seed in places[index]])
-            require_seeds(one)
-            loaded[index, benchmark] = one
-        return [loaded[index, benchmark] for index in indices]
+    @functools.cache
+    def read(index: int, benchmark: str) -> Model:
+        one = Model(names[index], [load_run(folder) for folder in held[index][benchmark]])
+        require_seeds(one)
+        return one
 
     for other in range(1, len(names)):
-        shared = [name for name in _common(places[0]) if name in _common(places[other])]
+        shared = [name for name in held[0] if name in held[other]]
         if not shared:
-            here, there = (", ".join(_all(places[index])) for index in (0, other))
+            here, there = (", ".join(_all([runs[seed] for seed in folders[index]])) for index in (0, other))
             raise UserError(f"{names[0]} ({here}) and {names[other]} ({there}) share no benchmark")
-        folders = [pair for index in (0, other) for pair in zip(seeds_of(names[index]), places[index], strict=True)]
-        for name in _all([held for _, held in folders]):
-            if lacking := [str(folder) for folder, held in folders if name not in held]:
+        both = [*folders[0], *folders[other]]
+        for name in _all([runs[folder] for folder in both]):
+            if lacking := [str(folder) for folder in both if name not in runs[folder]]:
                 left_out[f"{name} is left out: {', '.join(lacking)} has no run of it"] = None
         for name in shared:
-            sides = [[one[name] for one in places[index]] for index in (0, other)]
+            sides = [held[index][name] for index in (0, other)]
             for folder in (*sides[0], *sides[1]):
                 if seen := read_result(folder).trained_on:
                     warnings[f"{folder}: {seen}"] = None
-            if _kind(sides[0][0]) != "items":
+            if read_result(sides[0][0]).kind != "items":
                 found.append(compare_sets(name, names[0], names[other], sides, seed))
                 flipped.append(Flips(0, 0, 0, [], []))
                 continue
-            before, after = read([0, other], name)
+            before, after = read(0, name), read(other, name)
             rule, path, least = rule_of(before.runs[0], average)
             numbers = compare_models(before.runs, after.runs, seed, path, least)
             found.append(Comparison(benchmark=name, average=rule, before=names[0], after=names[other], **dict(numbers)))
             flipped.append(flips(before, after, most))
     groups = {}
-    if len(names) > 2:
-        for name in _common(places[0]):
-            everywhere = all(name in _common(of_model) for of_model in places)
-            if everywhere and _kind(places[0][0][name]) == "items":
-                all_of_it = read(range(len(names)), name)
-                _, path, least = rule_of(all_of_it[0].runs[0], average)
-                metrics = shared_metrics([run for model in all_of_it for run in model.runs])
-                groups[name] = {
-                    row.name: placed
-                    for row in metrics
-                    if row.less is None and (placed := place(all_of_it, row.name, path, least, seed, correction))
-                }
+    for name in held[0] if len(names) > 2 else ():
+        if all(name in of_model for of_model in held) and read_result(held[0][name][0]).kind == "items":
+            all_of_it = [read(index, name) for index in range(len(names))]
+            _, path, least = rule_of(all_of_it[0].runs[0], average)
+            metrics = shared_metrics([run for model in all_of_it for run in model.runs])
+            groups[name] = {
+                row.name: placed
+                for row in metrics
+                if row.less is None and (placed := place(all_of_it, row.name, path, least, seed, correction))
+            }
     named = " ".join(",".join(map(str, side)) for side in sides)
     return Compared(_corrected(found, correction), flipped, groups, list(left_out), list(warnings), named)
-
-
-def _kind(folder: Path) -> str:
-    return read_result(folder).kind
 
 
 def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Path]], seed: int) -> Comparison:
@@ -167,11 +165,6 @@ def _corrected(found: Sequence[Comparison], correction: str) -> list[Comparison]
     for (index, metric, change), p_value in zip(tested, adjusted, strict=True):
         updates[index][metric] = change.model_copy(update={"adjusted": p_value})
     return [one.model_copy(update={"changes": more}) for one, more in zip(found, updates, strict=True)]
-
-
-def _common(seeds: Sequence[dict[str, Path]]) -> list[str]:
-    """The benchmarks that every seed has."""
-    return [name for name in seeds[0] if all(name in one for one in seeds)]
 
 
 def _all(seeds: Sequence[dict[str, Path]]) -> list[str]:
