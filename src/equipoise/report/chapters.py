@@ -25,7 +25,7 @@ from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
 from equipoise.report.captions import caveats
 from equipoise.report.orderings import NOT_COMPARED, classify_all
-from equipoise.report.tables import Line, average_words, baselines_words, by_chance, checked_words, gain_words
+from equipoise.report.tables import Line, average_words, baselines_words, by_chance, gain_words, result_rows
 
 Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers
 
@@ -277,34 +277,17 @@ def floors(chapter: Chapter) -> list[tuple[str, str, Numbers]]:
 def lines(chapters: Sequence[Chapter]) -> list[Line]:
     """The headline table as lines for `tables.render`: one for each model on each test set."""
     several = len(chapters) > 1
-    return [
-        Line(
-            label=f"{chapter.title}: {entry.label}" if several else entry.label,
-            numbers=entry.numbers,
-            benchmark=chapter.title,
-            model=entry.about,
-            average=average_words(entry.numbers),
-            chance=chapter.chance,
-            paper=record.metrics.paper,
-            skipped=record.n.skipped,
-            checked=checked_words(record),
-            blind=record.blind.by_rule(None) if record.blind else None,
-            letters=entry.letters or None,
-        )
-        for chapter in chapters
-        for entry in chapter.entries
-        for record in entry.run.records
-    ] + [
-        Line(
-            label=f"{chapter.title}: {point.label}" if several else point.label,
-            numbers=point.numbers,
-            benchmark=chapter.title,
-            average=point.average,
-            reported=point.source or "by others",
-        )
-        for chapter in chapters
-        for point in chapter.elsewhere
-    ]
+    found = []
+    for chapter in chapters:
+        before = f"{chapter.title}: " if several else ""
+        for entry in chapter.entries:
+            first = result_rows(entry.run.records[0])[0]
+            named = {"label": before + entry.label, "benchmark": chapter.title, "letters": entry.letters or None}
+            found.append(replace(first, **named))
+        for point in chapter.elsewhere:
+            told = {"average": point.average, "reported": point.source or "by others"}
+            found.append(Line(before + point.label, point.numbers, chapter.title, **told))
+    return found
 
 
 class _Points(BaseModel):

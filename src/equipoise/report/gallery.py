@@ -12,12 +12,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from equipoise.core.errors import UserError, printable
 from equipoise.data.images import ImageProblem, ImageSource, open_source, use_image
@@ -34,7 +34,7 @@ TEXT_SHARE = 0.25  # of the bytes; pictures take the rest
 Bools = NDArray[np.bool_]
 
 
-class Gallery(BaseModel):
+class Gallery(NamedTuple):
     """What report.js reads, and what a reader should know of it."""
 
     data: dict[str, Any]

@@ -156,7 +156,14 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "", brie
     caption = f"{OF_THOSE}\n{caption}".rstrip() if two else caption
     header = (*first, *blind, *(SCORES.values() if scored else ()))
     asked = [line for line in lines if shown([line.numbers.metrics], "images")]
-    cells = [_cells(line, texts, bool(blind), two)[: len(header)] for line in lines]
+    cells = [
+        (
+            *_cells(line, texts, two),
+            *(_blind_cells(line.blind) if blind else ()),
+            *(_score(getattr(_mean_scores(line.numbers), part)) for part in (SCORES if scored else ())),
+        )
+        for line in lines
+    ]
     if form == "text":
         widths = [max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)]
         fitting = columns_shown(widths, len(first))
@@ -172,7 +179,7 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "", brie
     if asked:
         two = any(some_without_positive(line.numbers, "image_") for line in asked)
         header = ("images", "n", *([POSITIVES] if two else []), *images, "ties")
-        parts.append((header, [_image_cells(line, images, two) for line in asked]))
+        parts.append((header, [_cells(line, images, two, "image_") for line in asked]))
     if answers := shown((line.numbers.metrics for line in lines), "answers"):
         answered = [line for line in lines if "accuracy" in line.numbers.metrics]
         shares = [[percent(line.numbers, row.name) for row in answers] for line in answered]
@@ -229,17 +236,18 @@ def _shares(line: Line, columns: Mapping[str, tuple[MetricInfo, MetricInfo | Non
 
 
 def _cells(
-    line: Line, columns: Mapping[str, tuple[MetricInfo, MetricInfo | None]], blind: bool, two: bool
+    line: Line, columns: Mapping[str, tuple[MetricInfo, MetricInfo | None]], two: bool, side: str = ""
 ) -> tuple[str, ...]:
-    numbers = line.numbers
+    """The label, how many items and of them with a positive, the shares, the ties; of texts, or of images."""
+    numbers, known = line.numbers, line.reported is None
+    asked = (numbers.count("image_original") if side else 0) or numbers.n
+    ties = numbers.image_ties if side else numbers.ties
     return (
-        line.label if line.reported is None else f"{line.label} (reported)",
-        f"{numbers.n:,}" if line.reported is None else "-",
-        *([f"{numbers.n_positives:,}" if line.reported is None else "-"] if two else []),
+        line.label if known else f"{line.label} (reported)",
+        f"{asked:,}" if known else "-",
+        *([f"{numbers.count(f'{side}augmented'):,}" if known else "-"] if two else []),
         *_shares(line, columns),
-        "-" if numbers.ties is None else f"{numbers.ties:,g}",
-        *(_blind_cells(line.blind) if blind else ()),
-        *(_score(getattr(_mean_scores(numbers), part)) for part in SCORES),
+        "-" if ties is None else f"{ties:,g}",
     )
 
 
@@ -276,17 +284,6 @@ def gain_words(blind: BlindNumbers) -> str:
         for metric, gain in blind.gain.items()
     ]
     return ", ".join(gains)
-
-
-def _image_cells(line: Line, columns: Mapping[str, tuple[MetricInfo, MetricInfo | None]], two: bool) -> tuple[str, ...]:
-    numbers = line.numbers
-    return (
-        line.label,
-        f"{numbers.count('image_original') or numbers.n:,}" if line.reported is None else "-",
-        *([f"{numbers.count('image_augmented'):,}"] if two else []),
-        *_shares(line, columns),
-        "-" if numbers.image_ties is None else f"{numbers.image_ties:,g}",
-    )
 
 
 def _mean_scores(numbers: Numbers) -> MeanScores:
