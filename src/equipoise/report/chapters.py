@@ -282,11 +282,11 @@ def lines(chapters: Sequence[Chapter]) -> list[Line]:
         before = f"{chapter.title}: " if several else ""
         for entry in chapter.entries:
             first = result_rows(entry.run.records[0])[0]
-            named = {"label": before + entry.label, "benchmark": chapter.title, "letters": entry.letters or None}
-            found.append(replace(first, **named))
+            letters = entry.letters or None
+            found.append(replace(first, label=before + entry.label, benchmark=chapter.title, letters=letters))
         for point in chapter.elsewhere:
-            told = {"average": point.average, "reported": point.source or "by others"}
-            found.append(Line(before + point.label, point.numbers, chapter.title, **told))
+            label, by = before + point.label, point.source or "by others"
+            found.append(Line(label, point.numbers, chapter.title, average=point.average, reported=by))
     return found
 
 

@@ -72,8 +72,8 @@ def published_run(
         rows, outcomes = [*ROWS, *metrics], outcomes_of(found.rows)
         require_groups(found.rows, benchmark, average, subject)
         measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=found.outcomes_only)
-        about = {"layout": found.layout, "source": origin, "commit": commit, "licence": licence, "notes": found.notes}
-        about |= {"unknown": _unknown(found), "outcomes_only": found.outcomes_only}
+        about: dict[str, Any] = {"layout": found.layout, "source": origin, "commit": commit, "licence": licence}
+        about |= {"notes": found.notes, "unknown": _unknown(found), "outcomes_only": found.outcomes_only}
         record = _record("items", parts, measured, files, about, len(found.rows), out, _choices(found.rows))
         if folder is not None:
             record = write_run(folder, record, found.rows, outcomes, {item.id: item for item in found.items}, rows)
@@ -123,7 +123,7 @@ def _record(
     out: object, counts: dict[str, int] | None = None,
 ) -> RunRecord:  # fmt: skip
     published = Published(files={path.name: sha256_file(path) for path in files}, **about)
-    more = {"metrics": measured, "published": published, "seconds": Seconds(score=0.0, measure=0.0)}
+    more: dict[str, Any] = {"metrics": measured, "published": published, "seconds": Seconds(score=0.0, measure=0.0)}
     arguments = {"out": None if out is None else str(out)}
     return new_record(kind, parts, n, arguments=arguments, counts=counts or {}, **more)
 
