@@ -13,7 +13,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,19 +203,10 @@ def _means(lists: Lists, values: stats.Floats, skip: int = 0) -> stats.Floats:
     return found
 
 
-class Square(NamedTuple):
-    """Winoground's verdict on one item."""
-
-    text: bool
-    image: bool
-    tie: bool  # an image puts its own text, or a text its own image, level with the highest other
-
-
-def square(item: ItemScores) -> Square | None:
-    """Text and image score of an item whose negative images each have their own text; None for others. Texts of no
-    image come after those that have one, and are not asked."""
-    if not item.paired:
-        return None
+def _square(item: ItemScores) -> dict[str, bool]:
+    """Winoground's verdict on an item whose negative images each have their own text: every image puts its own text
+    first, and every text its own image; `tie` where one is level with the highest other. Texts of no image come after
+    those that have one, and are not asked."""
     shown: list[ItemScores | ImageScores] = [item, *item.negative_images]
     scores = [[one.caption, *one.negatives] for one in shown]
     size = range(len(scores))
@@ -223,7 +214,9 @@ def square(item: ItemScores) -> Square | None:
     images = [max(scores[other][k] for other in size if other != k) for k in size]
     own = [scores[k][k] for k in size]
     text, image = (all(own[k] > other[k] for k in size) for other in (texts, images))
-    return Square(text, image, any(own[k] in (texts[k], images[k]) for k in size))
+    tie = any(own[k] in (texts[k], images[k]) for k in size)
+    found = {"square": True, "two_by_two": len(size) == 2, "text": text, "image": image, "group": text and image}
+    return found | {"tie": tie}
 
 
 def _right(one: ItemScores | ImageScores) -> list[float]:
@@ -234,23 +227,20 @@ def image_outcomes(scores: Scores) -> ImageOutcomes:
     found = {field.name: np.zeros(len(scores), dtype=bool) for field in fields(ImageOutcomes)}
     for index, _ in scores.having("negative_images"):
         item = scores[index]
-        box, more = square(item), bool(item.positives or item.positive_images)
+        more = bool(item.positives or item.positive_images)
         bars = [max(values) for values in zip(*map(_right, item.negative_images), strict=True)]  # of each right text
         shown: list[ItemScores | ImageScores] = [item, *item.positive_images]
         pairs = [pair for one in shown for pair in zip(_right(one), bars, strict=True)]  # all right pairs
         above, level, below = (any(by(*pair) for pair in pairs) for by in (operator.gt, operator.eq, operator.lt))
-        one = {
+        one = _square(item) if item.paired else {"tie": False}
+        one |= {
             "asked": True,
             "more": more,
-            "square": box is not None,
-            "two_by_two": box is not None and len(item.negative_images) == 1,
             "original": item.caption > bars[0],
             "augmented": more and not (level or below),
             "brittle": more and above and below and not level,
-            "tie": level or (box is not None and box.tie),
+            "tie": level or one["tie"],
         }
-        if box is not None:
-            one |= {"text": box.text, "image": box.image, "group": box.text and box.image}
         for name, value in one.items():
             found[name][index] = value
     return ImageOutcomes(**found)
