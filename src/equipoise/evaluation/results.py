@@ -228,11 +228,6 @@ def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
     return found
 
 
-def read_texts(folder: Path, places: Collection[int] | None = None) -> dict[str, Texts]:
-    """The texts that a run keeps next to its scores (of the items in these places, or of all)."""
-    return {line.id: line.texts for line in read_shown(folder, places) if line.texts}
-
-
 def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[Shown]:
     """Texts and boxes of every item that a run scored, or of those in some places, counted from 0 as its scores are;
     what is wrong with the file is raised at its end."""

@@ -15,7 +15,7 @@ from equipoise.evaluation.comparing.differences import Run, load_run, shared_met
 from equipoise.evaluation.comparing.inference import CORRECTIONS
 from equipoise.evaluation.comparing.models import Model, Placed, compare_models, place, require_seeds
 from equipoise.evaluation.record import Comparison
-from equipoise.evaluation.results import Texts, find_runs, is_outcomes_only, read_result, read_run, read_texts
+from equipoise.evaluation.results import Texts, find_runs, is_outcomes_only, read_result, read_run, read_shown
 from equipoise.evaluation.scores import Scores, kinds_of
 
 _LEAST = 2  # items that carry a tag's value; an id is no phrase
@@ -253,7 +253,7 @@ def flips(first: Model, second: Model, most: int) -> Flips:
     largest = np.lexsort((-far, -np.abs(moved)))
     order: list[int] = largest[moved[largest] != 0][:most].tolist()
     rows = Scores.of(first.runs[0].rows)
-    texts = read_texts(first.runs[0].folder, order)
+    texts = {line.id: line.texts for line in read_shown(first.runs[0].folder, order)}
     items = [
         FlippedItem(
             rows.ids[index],

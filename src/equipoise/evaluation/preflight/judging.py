@@ -234,7 +234,7 @@ def of_chooser(model: Any, spec: str) -> list[Check]:
     duels = _duels()
     before = dict(getattr(model, "counts", {}))
     model.counts = {}
-    shares = np.array(_preferred(model, spec, [(picture, right, other) for picture, right, other in duels]))
+    shares = np.array(_preferred(model, spec, duels))
     counts = dict(model.counts)
     blank = probes.blank()
     unseen = np.array(_preferred(model, spec, [(blank, right, other) for _, right, other in duels]))
