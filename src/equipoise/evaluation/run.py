@@ -164,13 +164,7 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
         parts: dict[str, Any] = {
             "benchmark": task.about(),
             "model": model_card(model, probe=folder is not None),
-            "settings": Settings(
-                seed=seed,
-                allow_missing=how.allow_missing,
-                batch_size=how.batch_size if batch_matters(model) else None,
-                embedding_code=EMBEDDING_CODE,
-                metrics=[kept for metric in own if (kept := metric.own)],
-            ),
+            "settings": settings_of(model, seed, how.allow_missing, how.batch_size, own),
         }
         if folder is not None:
             claim(folder, parts)
@@ -235,6 +229,18 @@ def new_record(
         scores_sha256=None,
         record_sha256=None,
         **more,
+    )
+
+
+def settings_of(
+    model: Any, seed: int, allow_missing: bool, batch_size: int, metrics: Sequence[Metric] = ()
+) -> Settings:
+    return Settings(
+        seed=seed,
+        allow_missing=allow_missing,
+        batch_size=batch_size if batch_matters(model) else None,
+        embedding_code=EMBEDDING_CODE,
+        metrics=[own for metric in metrics if (own := metric.own)],
     )
 
 
