@@ -153,7 +153,7 @@ def test_show_what_is_not_there(run: Run) -> None:
         ("sugarcrep", "Did you mean sugarcrepe"),
         ("absent.jsonl", "no such file"),
         ("py:toy_bench:BENCHH", "Did you mean BENCH"),
-        ("py:toy_bench:load", "needs arguments (source, splits)"),
+        ("py:toy_bench:load", "missing 2 required positional arguments: 'source' and 'splits'"),
         ("py:toy_bench:Model", "Model() returned Model"),
     ):
         code, _, error = run("bench", "show", name)

@@ -64,7 +64,7 @@ def test_mistakes_in_the_name(folder: Path) -> None:
 
 def test_what_is_found_must_fit() -> None:
     refused("py:plugin_fine:word", "expected a number (int)", "word() returned str")
-    refused("py:plugin_fine:wants", "needs arguments (count)")
+    refused("py:plugin_fine:wants", "missing 1 required positional argument: 'count'")
 
 
 @pytest.mark.parametrize(

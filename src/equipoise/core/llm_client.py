@@ -9,7 +9,6 @@ before the first `ask`.
 from __future__ import annotations
 
 import base64
-import email.utils
 import functools
 import hashlib
 import http.client
@@ -328,16 +327,11 @@ def _message(error: urllib.error.HTTPError) -> str:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """The seconds of a Retry-After header, which has seconds or a date."""
-    if not value:
-        return None
+    """The seconds of a Retry-After header; a date in it is ignored."""
     try:
-        seconds = float(value)
+        seconds = float(value or 0)
     except ValueError:
-        try:
-            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
-        except (ValueError, TypeError, IndexError, OverflowError, OSError):  # no date, or a 32nd of January
-            return None
+        return None
     return min(_LONGEST_PAUSE, seconds) if seconds > 0 else None
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import inspect
 import linecache
 import sys
 import sysconfig
@@ -47,9 +46,7 @@ def load_named(spec: str, what: str, check: Callable[[object], bool], folder: st
         return value
     found = f"{name} is {_described(value)}"
     if callable(value):
-        if needed := _required(value):
-            raise UserError(f"{spec}: expected {what}; {name}() needs arguments ({', '.join(needed)})")
-        with own_code(spec, f"your {name}() failed"):
+        with own_code(spec, f"expected {what}; your {name}() failed"):
             value = value()
         if check(value):
             return value
@@ -106,18 +103,6 @@ def _module(spec: str, folder: str | Path | None) -> ModuleType:
                 f"{spec}: module {name!r} cannot be imported: it is neither in {here} nor installed."
                 f"{did_you_mean(name, known)}"
             ) from None
-
-
-def _required(function: Callable[..., object]) -> list[str]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # built in
-        return []
-    return [
-        one.name
-        for one in parameters
-        if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
-    ]
 
 
 def _described(value: object) -> str:

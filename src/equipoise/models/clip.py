@@ -221,17 +221,15 @@ class ClipModel(TorchModel):
             return _later(self.text_features(self._sent(rows), self._sent(ends)))
 
     def embed_images(self, images: Sequence[Image.Image]) -> Floats:
-        batches = [
-            self.encode_images(np.stack([self.preprocess(image) for image in images[start : start + BATCH]]))
-            for start in range(0, len(images), BATCH)
-        ]
-        return np.concatenate(batches) if batches else np.zeros((0, self.card["embed_dim"]), np.float32)
+        def encode(some: Sequence[Image.Image]) -> Floats:
+            return self.encode_images(np.stack([self.preprocess(image) for image in some]))
+
+        return in_batches(encode, images) if images else np.zeros((0, self.card["embed_dim"]), np.float32)
 
     def embed_texts(self, texts: Sequence[str]) -> Floats:
         """Texts that are too long are cut; `tokenize` tells their length beforehand."""
         ids = [self.truncate(row) for row in self.tokenize(texts)]
-        batches = [self.encode_texts(ids[start : start + BATCH]) for start in range(0, len(ids), BATCH)]
-        return np.concatenate(batches) if batches else np.zeros((0, self.card["embed_dim"]), np.float32)
+        return in_batches(self.encode_texts, ids) if ids else self.encode_texts([])
 
     def save(self, folder: str | Path) -> None:
         """A standard transformers folder (config, safetensors, tokenizer, preprocessor) that `hf:` loads."""
@@ -299,6 +297,10 @@ def pick_dtype(dtype: str) -> torch.dtype:
     if dtype not in DTYPES:
         raise UserError(f"dtype {dtype!r} is not supported; use one of {', '.join(DTYPES)}")
     return DTYPES[dtype]
+
+
+def in_batches(embed: Callable[[Any], Floats], rows: Sequence[Any]) -> Floats:
+    return np.concatenate([embed(rows[start : start + BATCH]) for start in range(0, len(rows), BATCH)])
 
 
 def unit_rows(features: torch.Tensor) -> Floats:

@@ -21,7 +21,7 @@ from equipoise.core.errors import UserError, did_you_mean, first_line
 from equipoise.core.files import sha256_file
 from equipoise.models.base import Floats
 from equipoise.models.checkpoint import file_options, merge_lora, read_state, unprefixed
-from equipoise.models.clip import BATCH, TorchModel, unit_rows
+from equipoise.models.clip import TorchModel, in_batches, unit_rows
 from equipoise.models.convert import BUFFERS
 
 INSTALL = "pip install 'equipoise[openclip]' (in an environment of its own: it brings torchvision)"
@@ -45,20 +45,17 @@ class OpenClipModel(TorchModel):
 
     @torch.inference_mode()
     def embed_images(self, images: Sequence[Image.Image]) -> Floats:
-        batches = [
-            unit_rows(self.network.encode_image(torch.stack(rows).to(self.device, self.dtype)))
-            for start in range(0, len(images), BATCH)
-            if (rows := [self.preprocess(image) for image in images[start : start + BATCH]])
-        ]
-        return np.concatenate(batches)
+        def encode(some: Sequence[Image.Image]) -> Floats:
+            pixels = torch.stack([self.preprocess(image) for image in some])
+            return unit_rows(self.network.encode_image(pixels.to(self.device, self.dtype)))
+
+        return in_batches(encode, images)
 
     @torch.inference_mode()
     def embed_texts(self, texts: Sequence[str]) -> Floats:
-        batches = [
-            unit_rows(self.network.encode_text(self.tokenizer(list(texts[start : start + BATCH])).to(self.device)))
-            for start in range(0, len(texts), BATCH)
-        ]
-        return np.concatenate(batches)
+        return in_batches(
+            lambda some: unit_rows(self.network.encode_text(self.tokenizer(list(some)).to(self.device))), texts
+        )
 
 
 def load_openclip(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> OpenClipModel:

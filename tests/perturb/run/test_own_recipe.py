@@ -94,7 +94,7 @@ def test_from_the_command_line(folder: Path) -> None:
     ("spec", "part"),
     [
         ("py:own_recipe:SHOUTT", "Did you mean SHOUT"),
-        ("py:own_recipe:shout", "needs arguments"),
+        ("py:own_recipe:shout", "required positional argument"),
         ("py:own_recip:SHOUT", "Did you mean own_recipe"),
         ("py:own_recipe:Edit", "expected a recipe (equipoise.perturb.Recipe)"),
         ("balancd", "py:module:name for your own. Did you mean balanced"),
