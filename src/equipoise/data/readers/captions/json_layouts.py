@@ -27,8 +27,12 @@ MOST_BYTES = 64 * LONGEST  # of one line: a caption with its ids and paths; what
 
 CAPTION_NAMES = ("caption", "captions", "title", "text", "sentence", "raw", "comment")
 IMAGE_NAMES = ("image", "filepath", "file_name", "filename", "image_path", "image_name", "file", "path")
-ID_NAMES = ("id", "caption_id", "sentid", "key")
-TOGETHER_NAMES = ("image_id", "imgid")  # group the captions of one image if its path is missing
+NAMES = {  # of columns and fields; `image_id` groups the captions of one image if its path is missing
+    "caption": CAPTION_NAMES,
+    "image": IMAGE_NAMES,
+    "id": ("id", "caption_id", "sentid", "key"),
+    "image_id": ("image_id", "imgid"),
+}
 
 
 class Raw(NamedTuple):
@@ -58,7 +62,7 @@ def json_record(where: str, value: Any) -> Iterator[Raw]:
     lower = {str(key).lower(): key for key in value}
     caption, image, name, together = (
         next((value[lower[known]] for known in names if known in lower and value[lower[known]] is not None), None)
-        for names in (CAPTION_NAMES, IMAGE_NAMES, ID_NAMES, TOGETHER_NAMES)
+        for names in NAMES.values()
     )
     if isinstance(caption, list):
         for number, text in enumerate(caption):

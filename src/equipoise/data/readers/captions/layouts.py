@@ -9,7 +9,7 @@ import lzma
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, groupby, islice
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,10 +19,9 @@ from equipoise.data.items import item_row
 from equipoise.data.readers import parquet, tars
 from equipoise.data.readers.captions.json_layouts import (
     CAPTION_NAMES,
-    ID_NAMES,
     IMAGE_NAMES,
     MOST_BYTES,
-    TOGETHER_NAMES,
+    NAMES,
     Raw,
     json_record,
 )
@@ -62,39 +61,37 @@ def read_table(path: Path) -> Iterator[Raw]:
         return
     where, cells, problem = first
     names = [cell.strip().lower() for cell in cells]
-    caption = _first_of(CAPTION_NAMES, names)
-    known = {*CAPTION_NAMES, *IMAGE_NAMES, *ID_NAMES, *TOGETHER_NAMES}
-    if caption is not None and (twice := [name for name in names if name in known and names.count(name) > 1]):
-        raise UserError(f"{path}, {where}: two columns are called {twice[0]!r}; which one is meant?")
-    image = name = together = None
-    if caption is not None:
+    if {*names} & {*CAPTION_NAMES}:
+        _refuse_doubled(f"{path}, {where}", names)
         _warn_of_texts(path, tuple(cell for cell in names if cell.startswith(("negative", "positive", "neg_caption"))))
-        image, name, together = (_first_of(wanted, names) for wanted in (IMAGE_NAMES, ID_NAMES, TOGETHER_NAMES))
-    elif len(cells) == 1:
-        caption = 0
-    elif len(cells) == 2 and _FLICKR.fullmatch(cells[0]):
-        caption, image = 1, 0
+    elif len(cells) == 1 or (len(cells) == 2 and _FLICKR.fullmatch(cells[0])):
+        names, rows = ["image", "caption"][-len(cells) :], chain([first], rows)
     else:
         raise UserError(
             f"{path}, {where}: expected a column called {', '.join(CAPTION_NAMES[:4])}; "
             f"found {', '.join(map(ascii, cells[:8]))}"
         )
-    body = rows if names[caption] in CAPTION_NAMES else chain([first], rows)
-    for where, cells, problem in body:
+    found = {kind: [names.index(name) for name in wanted if name in names] for kind, wanted in NAMES.items()}
+    places = {kind: columns[0] for kind, columns in found.items() if columns}
+    for where, cells, problem in rows:
         if problem:
             yield Raw(where, None, problem=problem)
-        elif len(cells) <= max(caption, image or 0):
+        elif len(cells) <= max(places["caption"], places.get("image", 0)):
             yield Raw(where, None, problem="too few columns" if cells else "empty")
         elif any(cell.strip() for cell in cells[len(names) :]):
             yield Raw(where, None, problem="too many columns: quotes are missing around a caption")
         else:
-            photo = None if image is None else cells[image].strip()
-            if photo and (match := _FLICKR.fullmatch(photo)):
+            row = {kind: cells[place] for kind, place in places.items() if place < len(cells)}
+            photo = row.get("image", "").strip()
+            if match := _FLICKR.fullmatch(photo):
                 photo = match[1]
-            given, group = (
-                cells[place] if place is not None and place < len(cells) else None for place in (name, together)
-            )
-            yield Raw(where, cells[caption], photo, given, together=group or None)
+            yield Raw(where, row["caption"], photo, row.get("id"), together=row.get("image_id") or None)
+
+
+def _refuse_doubled(where: str, names: list[str]) -> None:
+    known = {name for wanted in NAMES.values() for name in wanted}
+    if twice := [name for name in names if name in known and names.count(name) > 1]:
+        raise UserError(f"{where}: two columns are called {twice[0]!r}; which one is meant?")
 
 
 @functools.cache  # a file is read twice
@@ -109,10 +106,6 @@ def _warn_of_texts(path: Path, columns: tuple[str, ...]) -> None:
 
 
 Row = tuple[str, list[str], str]  # where, cells, what is wrong with it
-
-
-def _first_of(wanted: Iterable[str], names: list[str]) -> int | None:
-    return next((names.index(name) for name in wanted if name in names), None)
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -171,12 +164,11 @@ def read_parquet(path: Path) -> Iterator[Raw]:
             yield Raw(where, None, problem=problem)
         elif columns:
             values = {kind: row[name.split(_PATH)[0]] for kind, name in columns.items()}
-            yield from json_record(where, {kind: values.get(kind) for kind in _KINDS})
+            yield from json_record(where, {kind: values.get(kind) for kind in NAMES})
         else:
             yield from json_record(where, json.loads(item_row(row)))
 
 
-_KINDS = ("caption", "image", "id", "image_id")
 _PATH = ".path"
 
 
@@ -184,10 +176,7 @@ def _columns(path: Path, schema: Any) -> dict[str, str]:
     """Which column holds what; of the images, the first that holds paths."""
     names = schema.names
     lower = {name.lower(): name for name in names}
-    known = (CAPTION_NAMES, IMAGE_NAMES, ID_NAMES, TOGETHER_NAMES)
-    found = {
-        kind: [lower[name] for name in wanted if name in lower] for kind, wanted in zip(_KINDS, known, strict=True)
-    }
+    found = {kind: [lower[name] for name in wanted if name in lower] for kind, wanted in NAMES.items()}
     if not found["caption"]:
         raise UserError(
             f"{path}: expected a column called {', '.join(CAPTION_NAMES[:4])}; found {', '.join(names[:12])}"
