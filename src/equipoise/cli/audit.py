@@ -34,24 +34,23 @@ def audit(
     Duplicates, ties, broken edits, true negatives, used-up images, shortcuts; no image is needed. With --models, a
     queue of the items whose label several models contradict, for a person to judge.
     """
-    if models:
-        return _hold_court(bench, source, models, images, as_json, out)
-    if images is not None:
-        raise UserError("--images is for the page of --models; the other checks read no image")
-    from equipoise.audit.checks import audit as run_audit
-    from equipoise.audit.page import markdown, verdict
     from equipoise.benchmarks import registry
     from equipoise.core.run_folder import refuse_foreign
-    from equipoise.report import fold
 
-    if out is not None and out.suffix not in ((".json",) if as_json else (".html", ".md")):
-        what = (
-            "the record is JSON; name a file that ends in .json" if as_json else "name a file that ends in .html or .md"
-        )
-        raise UserError(f"--out {out}: {what}")
+    if images is not None and not models:
+        raise UserError("--images is for the page of --models; the other checks read no image")
     if out is not None:
+        kinds = [".json"] if as_json else [".html"] if models else [".html", ".md"]
+        if out.suffix not in kinds:
+            raise UserError(f"--out {out}: name a file that ends in {' or '.join(kinds)}")
         refuse_foreign(out, MARKS[out.suffix])
     items, benchmark = registry.load(bench, source)
+    if models:
+        return _hold_court(items, benchmark.name, models, images, as_json, out)
+    from equipoise.audit.checks import audit as run_audit
+    from equipoise.audit.page import markdown, verdict
+    from equipoise.report import fold
+
     with progress(len(items), f"audit of {benchmark.name}") as advance:
         found = run_audit(items, benchmark.name, advance=advance)
     if out is not None and out.suffix == ".html":
@@ -105,35 +104,24 @@ def _on_screen(page: str) -> str:
 
 
 def _hold_court(
-    bench: str, source: Path | None, models: Sequence[Path], images: Path | None, as_json: bool, out: Path | None
+    items: Sequence[Item], bench: str, models: Sequence[Path], images: Path | None, as_json: bool, out: Path | None
 ) -> None:
     from equipoise.audit.court import court
-    from equipoise.benchmarks import registry
-    from equipoise.core.run_folder import refuse_foreign, write_own
     from equipoise.study import page
 
-    mark = '"made_by":"equipoise audit"' if as_json else page.MARK
-    if out is not None and out.suffix != (kind := ".json" if as_json else ".html"):
-        raise UserError(f"--out {out}: with --models the file ends in {kind}")
-    if out is not None:
-        refuse_foreign(out, mark)
-    items, benchmark = registry.load(bench, source)
     outcomes: dict[str, dict[str, bool]] = {}
     for path in models:
         name = path.name if path.name not in outcomes else str(path)
-        outcomes[name] = _outcomes(path, benchmark.name, items)
-    found = court(items, benchmark.name, outcomes)
+        outcomes[name] = _outcomes(path, bench, items)
+    found = court(items, bench, outcomes)
     if as_json:
-        text = found.model_dump_json() + "\n"
-        typer.echo(text.rstrip("\n")) if out is None else write_own(out, text, mark)
-    elif out is not None:
+        text = found.model_dump_json(indent=2)
+        return typer.echo(text) if out is None else write_audit(out, f"{text}\n")
+    if out is not None:
         missing = page.write_court(out, found, items, images)
         if missing and images is not None:
             typer.echo(f"note: {missing:,} photos were not found in {images}", err=True)
-    if out is not None:
         typer.echo(printable(f"wrote {out}"))
-    if as_json:
-        return
     known = {item.id: item for item in items}
     typer.echo(
         f"{len(found.queue):,} items answered by {len(found.models)} models; {found.failed_by_all:,} failed by all of "
