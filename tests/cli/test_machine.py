@@ -113,7 +113,7 @@ def test_offline_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert "HF_HUB_OFFLINE set" in machine._hub()[0][1]
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    assert "may be asked" in machine._hub()[0][1]
+    assert "may be downloaded" in machine._hub()[0][1]
 
 
 def test_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

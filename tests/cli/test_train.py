@@ -53,7 +53,7 @@ TRAIN = ("train", "hn_only", "--quick", *TRAIN_ON)
         (("--set", "crop=0.9"), "crop:"),
         (("--set", "crop=1,0.5"), "crop: expected the smaller share first"),
         (("--watch", "items.jsonl"), "--watch-images DIR"),
-        (("--watch", "items.jsonl", "--watch-images", "absent"), "absent is no folder"),
+        (("--watch", "items.jsonl", "--watch-images", "absent"), "absent is not a folder"),
         (("--watch", "items.jsonl", "--watch-images", "run-of-mine"), "6 images are missing below run-of-mine"),
         (("--watch-images", "photos"), "--watch-images: name the items too"),
     ],
@@ -93,7 +93,7 @@ def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, ph
     assert "nothing was trained" not in err
     known = run(*asked)
     sys.modules.pop("my_recipes", None)
-    assert known[0] == 0 and "run holds this very run, finished before: nothing was trained" in known[2]
+    assert known[0] == 0 and "run already holds this finished run; nothing was trained" in known[2]
     assert "another --out (from this model on: --model hf:run/model)" in known[2]
     judged = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     base, *steps = [one["metrics"]["augmented"] for one in judged if "metrics" in one]

@@ -20,7 +20,7 @@ def test_eval_prints_a_table_and_keeps_the_run(run: Run, photos: Path, tmp_path:
     assert "12 items are too few" in " ".join(out.split()), (
         "a gain over judges who learned from twelve items says nothing"
     )
-    assert "kept in run; look at it: equipoise report run --out report.html" in said
+    assert "saved in run; view it with: equipoise report run --out report.html" in said
     for part in ("Orig.", "Aug. (drop)", "Brittleness", "ties", "items", "  a", "  b"):
         assert part in out
     record = json.loads((tmp_path / "run" / "items" / "result.json").read_text())

@@ -192,7 +192,7 @@ def test_a_model_with_methods_of_its_own_is_asked_by_the_two_that_count(photos: 
     [
         ({"embed_texts": lambda self, texts: [[1.0], [1.0, 2.0]]}, "expected an array of numbers"),
         ({"embed_texts": lambda self, texts: np.ones((len(texts), 5))}, r"different widths \(\[5, 12\]\)"),
-        ({"embed_texts": None}, "None|not callable|is no model"),
+        ({"embed_texts": None}, "None|not callable|is not a model"),
     ],
 )
 def test_models_that_are_none(change: dict[str, Any], message: str, photos: Path) -> None:

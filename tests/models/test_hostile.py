@@ -53,7 +53,7 @@ def test_an_option_given_twice_is_refused() -> None:
     "odd", [torch.zeros(2, 2).to_sparse(), torch.zeros(2, device="meta"), torch.zeros(2, dtype=torch.complex64)]
 )
 def test_tensors_that_are_no_plain_numbers(odd: torch.Tensor) -> None:
-    with pytest.raises(UserError, match="is no plain tensor of numbers"):
+    with pytest.raises(UserError, match="is not a plain tensor of numbers"):
         unprefixed({"weight": odd}, "test")
 
 

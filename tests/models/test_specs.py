@@ -171,7 +171,9 @@ def test_what_a_model_is_asked_for(tiny_clip: ClipModel, tiny_siglip: ClipModel)
         "pairs",
     ]
     assert kind_of(pieces()) == "embeds"  # some of the pieces are not enough
-    with pytest.raises(UserError, match="int is no model: it has neither embed_images and embed_texts nor score_pairs"):
+    with pytest.raises(
+        UserError, match="int is not a model: it has neither embed_images and embed_texts nor score_pairs"
+    ):
         kind_of(3)
 
 

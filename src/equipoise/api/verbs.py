@@ -96,8 +96,8 @@ def evaluate(
     or an object with `embed_images` and `embed_texts`, or with `score_pairs`. `items` come from `perturb` or
     `load_items`, or are a file, a DataFrame with the columns image, caption, negative (and positive), or the name of a
     benchmark whose files lie in `source`. `images` is a folder or shards, a dict of pictures by name, a function of the
-    name, or a column of pictures. `label` is what tables and pages call the model. With `out` the run is kept there; a
-    folder that holds this very run is read instead.
+    name, or a column of pictures. `label` is what tables and pages call the model. With `out` the run is saved there,
+    or read if the folder already holds it.
     """
     from equipoise.core.provenance import default_cache
     from equipoise.evaluation.embedding.cache import EmbeddingCache

@@ -230,7 +230,7 @@ def evaluate(
                 items_file = out / record.benchmark.name / "items.jsonl"
                 typer.echo(printable(f"breakdowns by {', '.join(tags)}: equipoise metrics {items_file}"), err=True)
         if shown == "text" and out is not None and is_watched():
-            typer.echo(f"kept in {out}; look at it: equipoise report {out} --out report.html", err=True)
+            typer.echo(f"saved in {out}; view it with: equipoise report {out} --out report.html", err=True)
     if rows:  # one document for all benchmarks, so that a program can read it
         typer.echo(render(rows, shown, "the model was not checked (--skip-preflight)" if skip_preflight else ""))
 

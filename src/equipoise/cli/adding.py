@@ -55,7 +55,7 @@ def add_positives_to(
         made = augment(items, benchmark, chosen, seed, advance)
     typer.echo(written(out, made.items, made.benchmark.name))
     if kept := registry.keep_facts(out, made.items, made.benchmark):
-        typer.echo(f"wrote {kept}: how it is averaged; keep it next to the items")
+        typer.echo(f"wrote {kept}: it says how the items are averaged; keep it next to them")
     with progress(len(items), f"audit of {made.benchmark.name}") as advance:
         found = audit(made.items, made.benchmark.name, advance=advance)
     write_audit(page, markdown(found))

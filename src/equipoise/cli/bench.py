@@ -107,7 +107,7 @@ def build(
     items = items[:limit]
     typer.echo(written(out, items, benchmark.name))
     if kept := registry.keep_facts(out, items, benchmark):
-        typer.echo(f"wrote {kept}: how it is averaged; keep it next to the items")
+        typer.echo(f"wrote {kept}: it says how the items are averaged; keep it next to them")
 
 
 def _draw(out: Path, splits: Sequence[str], n: int, seed: int) -> None:

@@ -96,7 +96,7 @@ def _packages() -> Row:
     if lacking:
         names = " ".join(f"'{text.split(' (')[0]}'" for text in lacking)
         return "packages", f"missing or too old: {', '.join(lacking)}; run: pip install {names}", False
-    return "packages", f"all {len(needed)} there, among them transformers {_version('transformers')}", True
+    return "packages", f"all {len(needed)} installed, with transformers {_version('transformers')}", True
 
 
 def _processor() -> Row:
@@ -153,10 +153,10 @@ def _extra(name: str) -> Row:
 
 
 def _hub() -> list[Row]:
-    """The Hugging Face hub: whether it may be asked, and where its files lie."""
+    """The Hugging Face hub: whether models may be downloaded, and where its files are."""
     from huggingface_hub import constants
 
-    text = "may be asked for models; HF_HUB_OFFLINE=1 forbids it"
+    text = "models may be downloaded; HF_HUB_OFFLINE=1 forbids it"
     if constants.HF_HUB_OFFLINE:
         text = "HF_HUB_OFFLINE set: only models and files that are here already; unset to download"
     return [("hub", text, True), _folder("model cache", Path(constants.HF_HUB_CACHE), "HF_HOME")]

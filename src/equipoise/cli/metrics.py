@@ -98,7 +98,7 @@ def metrics(
         for note in about.notes if shown not in {"text", "md"} else ():
             typer.echo(printable(f"note: {note}"), err=True)
         if out is not None:
-            typer.echo(printable(f"kept in {out}; compare it with another run: equipoise compare {out} RUN"), err=True)
+            typer.echo(printable(f"saved in {out}; compare it with another run: equipoise compare {out} RUN"), err=True)
     if as_json:
         published = about.model_dump(mode="json") if about else {}
         typer.echo(json.dumps(summary.model_dump(mode="json") | published, indent=2))

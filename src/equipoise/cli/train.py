@@ -175,12 +175,12 @@ def train(
     made = saved_spec(loaded, finished)
     if known:
         again = f"for more steps or other settings name another --out (from this model on: --model {made})"
-        typer.echo(f"{out} holds this very run, finished before: nothing was trained; {again}", err=True)
+        typer.echo(f"{out} already holds this finished run; nothing was trained; {again}", err=True)
     if watch is not None and watch_images is not None:
         _before_and_after(model, made, watch, watch_images, out, device)
     if evaluation and evaluation.best and (best := Checkpoints(out).best(evaluation.best)) is not None:
         typer.echo(f"best on {watch}: {best}; {finished} is the last step")
-    typer.echo(f"the model is {finished}; judge it with: equipoise eval {made} --bench ...")
+    typer.echo(f"the model is {finished}; evaluate it with: equipoise eval {made} --bench ...")
 
 
 def _changed(paper: Recipe, quick: Recipe) -> str:
@@ -279,7 +279,7 @@ def _evaluation(watch: Path | None, images: Path | None) -> Evaluation | None:
         raise UserError(f"--watch {watch}: no item has an image and a hard negative, so none can be scored")
     best = "augmented" if any(item.positives for item in scored) else "original"
     if images is None or not images.exists():
-        what = "needs the folder of its images" if images is None else f"{images} is no folder of images"
+        what = "needs the folder of its images" if images is None else f"{images} is not a folder of images"
         raise UserError(f"--watch {watch}: {what}: --watch-images DIR")
     source = open_source(images)
     if missing := absent(source, dict.fromkeys(ref.path for item in scored for ref in item.images())):

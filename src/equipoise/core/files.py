@@ -154,7 +154,7 @@ def whole(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except IsADirectoryError:
-        raise UserError(f"{path}: a folder, where a file was expected") from None
+        raise UserError(f"{path}: a folder, but a file was expected") from None
     except PermissionError:
         raise UserError(f"{path}: no permission to read it") from None
     except UnicodeDecodeError as error:

@@ -105,7 +105,9 @@ def kind_of(model: object) -> Kind:
         return "taught"
     if isinstance(model, Chooser):
         return "chooses"
-    raise UserError(f"{type(model).__name__} is no model: it has neither embed_images and embed_texts nor score_pairs")
+    raise UserError(
+        f"{type(model).__name__} is not a model: it has neither embed_images and embed_texts nor score_pairs"
+    )
 
 
 def reads_images(model: object) -> bool:

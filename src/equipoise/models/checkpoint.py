@@ -177,7 +177,7 @@ def unprefixed(state: dict[str, Any], where: str) -> State:
     for name, value in tensors.items():
         if value.layout != torch.strided or value.is_meta or value.is_quantized or value.is_complex():
             raise UserError(
-                f"{where}: {name} is no plain tensor of numbers ({value.layout}, {value.dtype}, on {value.device}); "
+                f"{where}: {name} is not a plain tensor of numbers ({value.layout}, {value.dtype}, on {value.device}); "
                 "save the checkpoint again as dense float tensors"
             )
     while (prefix := next((p for p in PREFIXES if any(name.startswith(p) for name in tensors)), None)) is not None:

@@ -187,9 +187,9 @@ def load_served(rest: str, *, spec: str, **unused: str) -> Served:
     if ask == "yes":
         raise UserError(
             f"{settings.shown}: {settings.model} gives no log-probabilities, which ?ask=yes needs; leave it out, and "
-            "it is made to choose between two texts"
+            "it chooses between two texts"
         )
-    log.warning("%s gives no log-probabilities: it is made to choose between two texts, in both orders", settings.shown)
+    log.warning("%s gives no log-probabilities, so it chooses between two texts, in both orders", settings.shown)
     return _greeted(ServedChoice(spec, settings))
 
 

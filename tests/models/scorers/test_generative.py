@@ -224,7 +224,7 @@ def test_other_folders_and_options(chats: Folder, tmp_path: Path) -> None:
     refused(f"likelihood:{folder}?head=itm", "no option 'head'")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "clip"}))
-    refused(f"vqa:{folder}", "'clip' .* is no model that answers about images")
+    refused(f"vqa:{folder}", "'clip' .* does not answer questions about images")
 
 
 def test_a_folder_asks_nobody(chats: Folder, matching: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

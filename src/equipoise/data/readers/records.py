@@ -74,7 +74,7 @@ def _is_json(path: Path) -> bool:
 
 def require_file(path: Path) -> None:
     if path.is_dir():
-        raise UserError(f"{path}: a folder, where a file was expected")
+        raise UserError(f"{path}: a folder, but a file was expected")
     if not path.exists():
         raise UserError(f"{path}: no such file")
     if not path.is_file():

@@ -191,7 +191,7 @@ def _class(folder: Path, config: dict[str, Any], spec: str) -> tuple[str, str]:
     named = config.get("model_type")
     if named not in NAMES:
         raise UserError(
-            f"{spec}: model_type {named!r} of {folder / 'config.json'} is no model that answers about images"
+            f"{spec}: model_type {named!r} of {folder / 'config.json'} does not answer questions about images"
         )
     name = NAMES[named]
     name = name if isinstance(name, str) else name[0]
