@@ -102,7 +102,10 @@ def replace_items(shared: Path) -> dict[str, list[Item]]:
     for item in registry.load("replace", shared / "vl_checklist")[0]:
         if item.image and (number := coco.get(Path(item.image.path).stem)) and item.positives and item.negatives:
             kind = f"replace_{item.tags['split']}"
-            found[kind].append(item.model_copy(update={"image": ImageRef(path=name_of(number))}))
+            edit = item.positives[0].edit
+            word = {"relation": edit.source} if edit and edit.source else {}  # by which table.py groups the items
+            update = {"image": ImageRef(path=name_of(number)), "tags": item.tags | word}
+            found[kind].append(item.model_copy(update=update))
     return found
 
 

@@ -22,6 +22,7 @@ NAMES = {
     "hp-hn-best": "chosen on dev: the paper's recipe",
     "ce-clip-best": "chosen on dev: CE-CLIP",
     "ours-best": "chosen on dev: `equipoise_2026`",
+    "ours-best-known": "... and REPLACE's words in training",
 }
 MORE = {
     "hp-hn-0": "the paper's recipe, weight of negatives 0",
@@ -37,6 +38,10 @@ MORE = {
     "hp-hn-keep": "the paper's recipe, keeping the base's preferences",
     "hp-hn-margin": "the paper's recipe, two negatives and a margin",
     "ce-clip-positives": "CE-CLIP with hard positives",
+    "control-equal": "captions alone, 1,024 a step",
+    "hn-equal": "negatives alone, 512 captions a step",
+    "hp-hn-equal": "the paper's recipe, 341 captions a step",
+    "ce-clip-equal": "CE-CLIP, 205 captions a step",
     "svlc": "SVLC",
     "dac": "DAC",
     "ours-no-rank": "`equipoise_2026` without ranking",
@@ -75,6 +80,7 @@ ABLATIONS = {  # title: models, all trained on the same texts
     "rivals, also with parts of ours (`balanced`)": [
         "hp-hn", "hp-hn-keep", "hp-hn-margin", "ce-clip", "ce-clip-positives", "svlc", "dac", "ours",
     ],
+    "1,024 texts a step (`balanced`)": ["control-equal", "hn-equal", "hp-hn-equal", "ce-clip-equal", "ours"],
     "ours without a part (`balanced`)": ["ours", *(name for name in MORE if name.startswith("ours-"))],
 }  # fmt: skip
 PRINTED = {  # in the papers
@@ -103,7 +109,7 @@ KINDS = {
     "phrases": "our items, phrases",
 }
 JOINED = {"replace": ("replace_relations", "replace_attributes")}  # one benchmark in two files
-SHARES = (0.0, 0.4, 0.6, 0.8, 1.0)  # of the finetuned weights
+SHARES = (0.0, 0.4, 0.5, 0.6, 0.8, 1.0)  # of the finetuned weights
 METRICS = ("original", "augmented", "brittleness")
 SHORT = {"original": "Orig.", "augmented": "Aug.", "brittleness": "Brit."}
 SUMMARY = [
@@ -116,14 +122,17 @@ PAIRS = [
     ("hn-swaps", "hn"), ("hp-hn-swaps", "hp-hn"), ("ours-swaps", "ours"),
     ("hn-best", "control"), ("hp-hn-best", "control"), ("ce-clip-best", "control"), ("ours-best", "control"),
     ("hp-hn-best", "base"), ("ours-best", "base"), ("hp-hn-best", "hn-best"), ("ours-best", "hp-hn-best"),
-    ("ours-best", "ce-clip-best"), ("hp-hn-0", "control"), ("hp-hn-swaps", "hp-hn-0"),
+    ("ours-best", "ce-clip-best"), ("ours-best-known", "base"), ("ours-best-known", "ours-best"),
+    ("ours", "hp-hn-equal"), ("ours", "ce-clip-equal"), ("hp-hn-0", "control"), ("hp-hn-swaps", "hp-hn-0"),
     ("hp-hn-replace-only", "hp-hn-swaps"), ("hp-hn-swap-only", "hp-hn-swaps"), ("ce-clip-itc", "control"),
     ("ce-clip-imc", "ce-clip-itc"), ("ce-clip-cmr", "ce-clip-itc"), ("ce-clip-swaps", "ce-clip-itc"),
     ("ce-clip-fixed", "ce-clip-swaps"), ("hp-hn-keep", "hp-hn"), ("hp-hn-margin", "hp-hn"), ("ours", "hp-hn-margin"),
     ("ours", "hp-hn-keep"), ("ce-clip-positives", "ce-clip"),
 ]  # fmt: skip
+WRITTEN = ["wearing", "on top of", "sitting", "large", "big", "huge"]  # which `balanced` rewords as REPLACE does
 RELATIONS = {
     "vsr_symmetric": [("touching",), ("far away from", "far from", "away from", "detached from")],
     "vsr_inverse": [("on top of", "above", "in", "inside", "within"), ("under", "beneath", "below")],
 }
-TAUGHT_ON = {"balanced": "`balanced`", "both": "`balanced` and swaps", "phrases": "`balanced` and phrases"}
+CONTEST = {"hn": "negatives alone", "hp-hn": "the paper's recipe", "ce-clip": "CE-CLIP", "ours": "`equipoise_2026`"}
+TAUGHT_ON = {"balanced": "`balanced`", "phrases": "... and phrases", "thesaurus": "... and thesaurus"}

@@ -1,6 +1,6 @@
 """The tables of docs/coco.md: finetuning on COCO's photos, judged on other people's items and on ours.
 
-    python runs/coco/table.py            from runs/coco/results, without a GPU, in about two minutes
+    python runs/coco/table.py            from runs/coco/results, without a GPU, in about three minutes
 
 Differences are over photos and bases, as `equipoise compare` has them, and corrected (Holm) within two families: dual
 encoders, and models with a matching head. Each base is finetuned once, with its own seed.
@@ -25,6 +25,7 @@ import numpy as np
 from bases import score
 from labels import (
     ABLATIONS,
+    CONTEST,
     FUSED,
     FUSED_PAIRS,
     JOINED,
@@ -41,6 +42,7 @@ from labels import (
     SUMMARY,
     TAUGHT_ON,
     TOWERS,
+    WRITTEN,
 )
 from numpy.typing import NDArray
 from scores import read_scores
@@ -170,7 +172,7 @@ def shares(tower: str) -> None:
     print(f"| {TOWERS[tower]}, chosen on dev | " + " | ".join(f"{share:.1f}" for share in SHARES) + " |")
     print("| --- |" + " ---: |" * len(SHARES))
     parts = {part: count(tower, part) for part in JOINED["replace"]}
-    for name in (name for name in NAMES if name.endswith("-best") and name in models(tower)):
+    for name in (name for name in NAMES if "-best" in name and name in models(tower)):
         cells = []
         for share in SHARES:
             rows = models(tower)["base"] if share == 0 else models(tower).get(f"{name}.{share}", models(tower)[name])
@@ -239,7 +241,6 @@ def search(tower: str) -> None:
     rows = {row["name"]: row for own in models(tower, "search").values() for row in own}
     control = rows.pop("control")["found"]
     kinds = [key for key in control if key.endswith("/augmented") and key != "swap/augmented"]  # as in run.chosen
-    shown = {"hn": "negatives alone", "hp-hn": "the paper's recipe", "ce-clip": "CE-CLIP", "ours": "`equipoise_2026`"}
     print(f"| {TOWERS[tower]}, dev | training texts | rate | epochs | " + " | ".join(map(str, SHARES[1:])) + " |")
     print("| --- | --- | ---: | ---: |" + " ---: |" * len(SHARES[1:]))
 
@@ -249,11 +250,49 @@ def search(tower: str) -> None:
         return f"{np.mean([found[kind] for kind in kinds]):.1f} / {least:+.1f} / {score(found):.1f}"
 
     print("| captions alone | | 5e-05 | 1 |" + " |" * (len(SHARES) - 2) + f" {said(control)} |")
-    for name, row in sorted(rows.items(), key=lambda own: list(shown).index(own[0].split(".")[0])):
+    for name, row in sorted(rows.items(), key=lambda own: list(CONTEST).index(own[0].split(".")[0])):
         if row["wise"] == 1:
             cells = [said(rows[name if share == 1 else f"{name}.{share}"]["found"]) for share in SHARES[1:]]
-            about = (shown[name.split(".")[0]], TAUGHT_ON[row["train"]], f"{5e-5 * row['speed']:.2g}")
+            about = (CONTEST[name.split(".")[0]], TAUGHT_ON[row["train"]], f"{5e-5 * row['speed']:.2g}")
             print("| " + " | ".join((*about, str(row["options"]["epochs"]), *cells)) + " |")
+    print()
+
+
+def rewordings(tower: str) -> None:
+    """On dev: phrases with REPLACE's words, by recipe and training, all finetuned weights."""
+    rows = {row["name"]: row for own in models(tower, "search").values() for row in own}
+    trained = {(row["train"], row["options"]["epochs"]): None for name, row in rows.items() if name.startswith("hn.")}
+    heads = [f"{TAUGHT_ON[texts]}, {epochs} epoch{'s' * (epochs > 1)}" for texts, epochs in sorted(trained)]
+    print(f"| {TOWERS[tower]}, dev: REPLACE's words | " + " | ".join(heads) + " |")
+    print("| --- |" + " ---: |" * len(heads))
+
+    def said(name: str) -> str:
+        return " / ".join(f"{rows[name]['found'][f'replace/{metric}']:.1f}" for metric in METRICS[1:])
+
+    for recipe, title in CONTEST.items():
+        print(f"| {title} | " + " | ".join(said(f"{recipe}.{texts}.3.{n}") for texts, n in sorted(trained)) + " |")
+    print(f"\nCaptions alone: {said('control')}.\n")
+
+
+def new_pairs(tower: str) -> None:
+    """REPLACE: Augmented / Brittleness on the items whose rewording `balanced` writes too, and on the others."""
+    held, parts = scores(tower), JOINED["replace"]
+    known = np.isin(np.concatenate([held[f"{part}/relation"] for part in parts]), WRITTEN)
+    heads = (f"in training (n = {known.sum():,})", f"not in training (n = {(~known).sum():,})")
+    print(f"| {TOWERS[tower]}, REPLACE by pair of words | " + " | ".join(heads) + " |")
+    print("| --- | ---: | ---: |")
+    for name in ("base", "control", *(name for name in NAMES if "-best" in name)):
+        own = [
+            np.concatenate([held[f"{name}-{seed}/{part}"] for part in parts], 1) for seed in seeds(tower, name, "base")
+        ]
+        cells = [
+            " / ".join(
+                f"{100 * np.mean([outcome[chosen].mean() for outcome in outcomes]):.1f}"
+                for outcomes in ([(c > 0) & (p > 0) for c, p in own], [np.sign(c) * np.sign(p) < 0 for c, p in own])
+            )
+            for chosen in (known, ~known)
+        ]
+        print(f"| {NAMES[name]} | " + " | ".join(cells) + " |")
     print()
 
 
@@ -302,7 +341,7 @@ def main() -> None:
         summary(tower, NAMES, f"{title}, finetuned with", common(tower))
     for title, own in ABLATIONS.items():
         ablation(title, own)
-    for show in (shares, retrieval, search):
+    for show in (shares, retrieval, search, rewordings, new_pairs):
         for tower in TOWERS:
             show(tower)
     relations("m")

@@ -3,8 +3,8 @@
 run.py writes one npz a model: of each kind of item the scores of caption, positive and negative, of every search its
 rank, of every pair that the experts judged the score; each with the number of its photo, which intervals resample.
 
-`pack` joins them into one file, 0.04 MB a model. A model keeps, as "NAME-SEED/KIND", s(c) - s(n) and s(p) - s(n) of
-every item in half precision: the signs, and so every outcome, stay exact. Its ranks stop at 255.
+`pack` joins them into one file, 0.05 MB a model. A model keeps, as "NAME-SEED/KIND", s(c) - s(n) and s(p) - s(n) of
+every item, rounded to 3 percent: the signs, and so every outcome, stay exact. Its ranks stop at 255.
 """
 
 from __future__ import annotations
@@ -50,14 +50,19 @@ def pack(folder: Path, out: Path) -> None:
                 raise SystemExit(f"{path}: judged on other items than the models before it ({key})")
         for kind in (key.removesuffix("/scores") for key in held if key.endswith("/scores") and key[:7] != "experts"):
             c, p, n = held[f"{kind}/scores"]
-            exact = np.stack([c - n, p - n])
-            lost = np.sign(half := exact.astype(np.float16)) != np.sign(exact)  # too small for half precision
-            half[lost] = np.copysign(np.float16(6e-8), exact[lost])
-            found[f"{name}/{kind}"] = half
+            found[f"{name}/{kind}"] = rounded(np.stack([c - n, p - n]))
         found |= {f"{name}/{way}": np.minimum(held[way], 255).astype(np.uint8) for way in ("t2i", "i2t")}
         if "experts/scores" in held:
             found[f"{name}/experts"] = held["experts/scores"].astype(np.float16)
     write_scores(out, found)
+
+
+def rounded(exact: NDArray[Any]) -> NDArray[np.float16]:
+    """Half precision with four of its ten digits, which a zip file packs well. No sign is lost."""
+    half = (exact.astype(np.float16).view(np.uint16) & 0xFFC0).view(np.float16)
+    lost = np.sign(half) != np.sign(exact)
+    half[lost] = np.copysign(np.float16(6e-8), exact[lost])
+    return half
 
 
 def read_rows(out: Path, *stages: str) -> Iterator[dict[str, Any]]:

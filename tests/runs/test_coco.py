@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import random
@@ -104,6 +105,38 @@ def test_a_phrase_is_cut_out_of_its_caption_with_its_edits_and_its_converse() ->
     assert said(found["white cat"].negatives) == ["black cat"] and not found["white cat"].positives
     near = next(phrases(Item(id="2", caption="A cup next to a plate."), random.Random(1)))
     assert said(near.positives)[0].endswith("next to cup") and not near.negatives
+
+
+def test_a_thesaurus_leaves_the_words_of_replace_to_the_test() -> None:
+    thesaurus = load("thesaurus")
+    item = Item(id="1", caption="A red bus in front of a white building.")
+    written = {
+        known: [one for seed in range(40) for one in thesaurus.reworded(item, random.Random(seed), known)]
+        for known in (False, True)
+    }
+    said = {
+        known: {text.text for one in own for text in (*one.positives, *one.negatives)} for known, own in written.items()
+    }
+    assert any("crimson" in text for text in said[True]) and any("ivory" in text for text in said[True])
+    assert any("scarlet" in text for text in said[False]) and any("ahead of" in text for text in said[False])
+    assert not any(word in text for text in said[False] for word in ("crimson", "ivory", "ebony", "sapphire"))
+    for one in written[False]:
+        pair, wrong = one.positives[0].edit, one.negatives[0].edit
+        assert pair and wrong
+        word = pair.source if pair.source in thesaurus.ENTRIES else pair.to
+        assert wrong.to in thesaurus.ENTRIES[word].excluded and wrong.to not in one.caption
+    test = {one.caption: one.positives[0].text for one in thesaurus.published(item, random.Random(0))}
+    assert any("crimson bus" in text for text in test.values())
+
+
+def test_rounded_scores_keep_their_sign() -> None:
+    sys.path.insert(0, str(ROOT / "runs" / "flickr8k"))
+    try:
+        rounded = importlib.import_module("scores").rounded
+    finally:
+        sys.path.pop(0)
+    exact = np.array([0.0, 1e-9, -1e-9, 0.1234, -0.1234])
+    assert (np.sign(rounded(exact)) == np.sign(exact)).all() and abs(rounded(exact)[3] / 0.1234 - 1) < 0.07
 
 
 def test_the_setting_that_loses_nothing_is_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
