@@ -43,11 +43,12 @@ class _Recipes(typer.core.TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         if name != "RECIPE" or command is None:
             return name, command, rest
-        if not rest or rest[0].startswith("-"):
+        place = _first_word(command, rest)
+        if place is None:
             if "--help" in rest:
                 return name, command, ["--help"]
-            raise UserError("train needs a recipe first: equipoise train RECIPE ...; `equipoise train list` shows all")
-        recipe = rest.pop(0)
+            raise UserError("train needs a recipe: equipoise train RECIPE ...; `equipoise train list` shows all")
+        recipe = rest.pop(place)
         known = {name for param in command.params for name in param.opts} | {"--help"}
         for word in rest:
             option = word.partition("=")[0]
@@ -65,6 +66,17 @@ class _Recipes(typer.core.TyperGroup):
         """After `train` a shell offers the recipes, not the name of the command behind them."""
         kind = type(super().shell_complete(ctx, "")[0])  # typer has its own copy of click, so it has no public class
         return [kind(name) for name in ("list", *_summaries()) if name.startswith(incomplete)]
+
+
+def _first_word(command: Any, args: list[str]) -> int | None:
+    """The place of the recipe, which may come after options; their values are skipped."""
+    flags = {name for param in command.params if getattr(param, "is_flag", False) for name in param.opts} | {"--help"}
+    place = 0
+    while place < len(args):
+        if not args[place].startswith("-"):
+            return place
+        place += 1 if args[place] in flags or "=" in args[place] else 2
+    return None
 
 
 app = App(
