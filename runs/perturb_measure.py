@@ -59,12 +59,14 @@ def main() -> None:
         _print_llm(groups, options.precision, LlmWriter(llm_for(settings)))
         return
     if options.curve:
-        print("| asked | a negative | a positive | expected of negatives | expected of positives |")
-        print("| --- | --- | --- | --- | --- |")
+        print("| asked | a negative | no word replaced | a positive | expected of negatives | expected of positives |")
+        print("| --- | --- | --- | --- | --- | --- |")
         for precision in options.curve:
             found = [made for _, made in _made(groups, precision)]
             mix = _mix(found)
-            cells = [sum(bool(getattr(one, kind)) for one in found) / len(found) for kind in ("negatives", "positives")]
+            swapped = [any(each.edit.op != "replace" for each in one.negatives) for one in found]
+            listed = [one.negatives for one in found], swapped, [one.positives for one in found]
+            cells = [sum(map(bool, having)) / len(found) for having in listed]
             told = [expected(mix, kind) or 0.0 for kind in ("negative", "positive")]
             print(f"| {precision} | {' | '.join(f'{cell:.1%}' for cell in (*cells, *told))} |", flush=True)
         return

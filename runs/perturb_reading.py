@@ -1,13 +1,14 @@
 """A sheet of edits for blind reading, and the count of the verdicts.
 
-    python runs/perturb_reading.py sheet coco --shared DATA --seed 1 --out DIR [--captions 6000]
+    python runs/perturb_reading.py sheet coco --shared DATA --seed 1 --out DIR [--captions 6000] \\
+        [--wanted "swap negative=100,replace negative=40,NegCLIP negative=10"]
     python runs/perturb_reading.py count DIR/key.tsv DIR/reader1.tsv DIR/reader2.tsv
 
 Captions that nothing was learned from (caption_halves.py; `coco`: its photos of train2017), without the photos of
 docs/perturb_reading.tsv, where all that was read before is listed. Rare sorts are looked for in more captions than
 --captions. A photo gives one edit of a sort. Among the edits of `balanced` at three settings of its dial stand,
 unmarked, as anchors, texts of NegCLIP and of REPLACE. A reader gets sheet.txt and runs/perturb_reading_task.md, and
-writes a line for each number: number, tab, pass or fail, tab, why.
+writes a line for each number: number, tab, pass or fail, tab, why. --wanted: how many of which sorts, other than usual.
 The key names no caption: those are not ours to publish.
 """
 
@@ -38,9 +39,12 @@ WANTED = {  # sort of edit: how many are read
     "relation negative": 60,
     "swap negative": 60,  # and converse
     "negative only at 0.85": 40,
+    "swap negative only at 0.85": 20,
     "negative at 0.97": 40,
+    "REPLACE positive": 15,  # anchors
+    "REPLACE negative": 15,
+    "NegCLIP negative": 20,
 }
-ANCHORS = {"REPLACE": {"positive": 15, "negative": 15}, "NegCLIP's file": {"negative": 20}}
 RARE = ("relation negative", "swap negative")
 READ_BEFORE = Path(__file__).parents[1] / "docs" / "perturb_reading.tsv"
 QUESTIONS = {"positive": "TRUE OF THE SAME PHOTO?", "negative": "FALSE OF THE PHOTO?"}
@@ -82,14 +86,15 @@ def groups(corpus: str, shared: Path) -> list[tuple[str, list[str]]]:
     return [(image, texts) for image, texts in found if image not in read]
 
 
-def ours(corpus: str, shared: Path, seed: int, count: int) -> Iterator[Edited]:
+def ours(corpus: str, shared: Path, seed: int, count: int, wanted: dict[str, int]) -> Iterator[Edited]:
     """Edits of `balanced`, drawn."""
     rng = random.Random(seed)
     pool = groups(corpus, shared)
     rng.shuffle(pool)
-    by_sort: dict[str, dict[str, list[Edited]]] = {sort: {} for sort in WANTED}
+    by_sort: dict[str, dict[str, list[Edited]]] = {sort: {} for sort in WANTED if not _is_anchor(sort)}
     seen = 0
-    while pool and (seen < count or any(len(by_sort[sort]) < WANTED[sort] for sort in RARE)) and seen < 4 * count:
+    rare = {sort: wanted.get(sort, 0) for sort in RARE}
+    while pool and (seen < count or any(len(by_sort[sort]) < rare[sort] for sort in rare)) and seen < 4 * count:
         block = [pool.pop() for _ in range(min(100, len(pool)))]
         pairs = [(image, caption) for image, texts in block for caption in captions_of(texts)]
         dials = DIALS if seen < count else DIALS[:1]
@@ -103,8 +108,8 @@ def ours(corpus: str, shared: Path, seed: int, count: int) -> Iterator[Edited]:
         seen += len(pairs)
     for sort, by_image in by_sort.items():
         images = rng.sample(sorted(by_image), len(by_image))
-        found = [rng.choice(by_image[image]) for image in images[: WANTED[sort]]]
-        print(f"{sort}: {len(by_image):,} photos have one; {len(found)} of {WANTED[sort]} taken")
+        found = [rng.choice(by_image[image]) for image in images[: wanted.get(sort, 0)]]
+        print(f"{sort}: {len(by_image):,} photos have one; {len(found)} of {wanted.get(sort, 0)} taken")
         yield from found
 
 
@@ -128,27 +133,35 @@ def sorts(
             yield ("relation" if made.edit.op == "replace" else "swap") + " negative", made
     known = {made.text for made in plain.negatives}
     if lower is not None and higher is not None:
-        yield from (("negative only at 0.85", made) for made in lower.negatives if made.text not in known)
+        for made in lower.negatives:
+            if made.text not in known:
+                yield ("swap " if made.edit.op != "replace" else "") + "negative only at 0.85", made
         yield from (("negative at 0.97", made) for made in higher.negatives)
 
 
-def anchors(shared: Path, seed: int) -> Iterator[Edited]:
+def _is_anchor(sort: str) -> bool:
+    return sort.startswith(("REPLACE", "NegCLIP"))
+
+
+def anchors(shared: Path, seed: int, wanted: dict[str, int]) -> Iterator[Edited]:
     """Published edits, to see how strict a reader is."""
     rng = random.Random(seed)
-    for name, items in (
-        ("NegCLIP's file", negclip(shared / "negclip", ("valid",))),
-        ("REPLACE", replace(shared / "vl_checklist")),
-    ):
-        for kind, count in ANCHORS[name].items():
-            texts = [(item, made) for item in items for made in getattr(item, f"{kind}s")]
-            for item, made in rng.sample(texts, count):
-                image = item.image.path if item.image else item.id
-                yield Edited(name, f"published {kind}", image, item.caption, made.text, (), "", "")
+    published = {
+        "NegCLIP": ("NegCLIP's file", negclip(shared / "negclip", ("valid",))),
+        "REPLACE": ("REPLACE", replace(shared / "vl_checklist")),
+    }
+    for sort in filter(_is_anchor, wanted):
+        name, kind = sort.split()
+        source, items = published[name]
+        texts = [(item, made) for item in items for made in getattr(item, f"{kind}s")]
+        for item, made in rng.sample(texts, wanted[sort]):
+            image = item.image.path if item.image else item.id
+            yield Edited(source, f"published {kind}", image, item.caption, made.text, (), "", "")
 
 
-def sheet(corpus: str, shared: Path, seed: int, out: Path, captions: int) -> None:
+def sheet(corpus: str, shared: Path, seed: int, out: Path, captions: int, wanted: dict[str, int]) -> None:
     found: dict[tuple[str, str], Edited] = {}
-    for row in (*ours(corpus, shared, seed, captions), *anchors(shared, seed)):
+    for row in (*ours(corpus, shared, seed, captions, wanted), *anchors(shared, seed, wanted)):
         found.setdefault((row.caption, row.text), row)  # an edit of two sorts is read once
     rows = list(found.values())
     random.Random(seed).shuffle(rows)
@@ -196,6 +209,13 @@ def _verdicts(path: Path, count: int) -> dict[int, bool]:
     return found
 
 
+def _numbers(text: str) -> dict[str, int]:
+    found = {sort.strip(): int(number) for sort, number in (part.split("=") for part in text.split(","))}
+    if unknown := sorted(found.keys() - WANTED.keys()):
+        raise argparse.ArgumentTypeError(f"no sort {unknown}; there are {', '.join(WANTED)}")
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -205,12 +225,13 @@ def main() -> None:
     make.add_argument("--seed", required=True, type=int)
     make.add_argument("--out", required=True, type=Path)
     make.add_argument("--captions", type=int, default=6000)
+    make.add_argument("--wanted", type=_numbers, default=WANTED)
     judge = verbs.add_parser("count")
     judge.add_argument("key", type=existing())
     judge.add_argument("readers", type=existing(), nargs="+")
     options = parser.parse_args()
     if options.verb == "sheet":
-        sheet(options.corpus, options.shared, options.seed, options.out, options.captions)
+        sheet(options.corpus, options.shared, options.seed, options.out, options.captions, options.wanted)
     else:
         count(options.key, options.readers)
 

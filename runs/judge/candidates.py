@@ -234,7 +234,8 @@ def _stored_row(row: dict[str, Any], sheet: str, verdict: int) -> dict[str, Any]
 def verdicts(source: Path, shared: Path, more: Path | None, out: Path) -> None:
     """What `collect` wrote, with the captions again."""
     texts = {image: listed for _, image, listed in learning(shared, more)}
-    texts |= {image: [" ".join(text.split()) for text in listed] for image, listed in train2017(shared, True).items()}
+    for half in (True, False):
+        texts |= {image: [" ".join(text.split()) for text in said] for image, said in train2017(shared, half).items()}
     unknown = 0
     with out.open("w", encoding="utf-8") as written:
         for row in _stored(source):

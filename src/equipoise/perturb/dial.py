@@ -55,8 +55,8 @@ class Dial:
 
     @functools.cached_property
     def least(self) -> dict[str, float]:
-        """By kind, the least chance that the judge must give. A kind is a target, "swap" or "number"; with "wide",
-        where the new word is of a wide line or proposed by the judge."""
+        """By kind, the least chance that the judge must give. A kind is a target, with "wide" where the new word
+        is of a wide line or proposed by the judge; or "swap" and what changes places."""
         return _least(self.precision)
 
     def refusing(self, times: float) -> Dial:

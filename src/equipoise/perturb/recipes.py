@@ -25,7 +25,6 @@ from equipoise.perturb.operations import papers
 from equipoise.perturb.operations import replace as replacing
 from equipoise.perturb.operations import swap_negative as swap
 from equipoise.perturb.operations.converse import converse_positive
-from equipoise.perturb.operations.roles import converse_negative
 from equipoise.perturb.operations.swap_candidates import prepare_swaps, swap_judged
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Both, Check, Op, Recipe, Slot, Source
@@ -103,7 +102,6 @@ def balanced(precision: float = PRECISION, writer: Source | None = None) -> Reci
                 for name, op in (("swap", swap_positive), ("converse", converse_positive))
             ),
             Slot("positive replace", others, unless="positive"),
-            Slot("negative converse", (converse_negative,)),
             Slot("negative swap", (functools.partial(swap_judged, dial=dial),)),
             Slot("negative alone", (best(people=False), people, best(people=True)), unless="negative"),
         ),

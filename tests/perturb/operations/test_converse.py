@@ -8,7 +8,6 @@ import pytest
 
 from equipoise.perturb import Caption, get_recipe, perturb_caption
 from equipoise.perturb.operations.converse import converse_positive
-from equipoise.perturb.operations.roles import converse_negative
 from equipoise.perturb.recipe import Candidate, Refused
 
 
@@ -111,29 +110,8 @@ def test_words_that_belong_together_stay_together(caption: str, never: str) -> N
     assert not [text for text in _texts(caption) if never in text]
 
 
-@pytest.mark.parametrize(
-    ("caption", "wanted"),
-    [
-        ("A dog chasing a cat.", "A cat chasing a dog."),
-        ("the old goose is following a lamb around a yard", "a lamb is following the old goose around a yard"),
-        ("A nurse sings while a boy paints a wall", "A boy sings while a nurse paints a wall"),
-        ("A boy riding a horse", None),  # a horse riding a boy
-        ("A dog chasing a toy duck", None),
-        ("A boy pushing a cart", None),
-        ("A dog chasing two cats", None),
-        ("A dog following another dog", None),
-        ("A man chasing a girl in a dress", None),
-        ("The nurse lifts the boy while the boy sings", None),
-        ("A boy sings while a crowd watches", None),
-        ("A girl paints as a man looks on", None),  # she may look, too
-    ],
-)
-def test_roles_change_where_either_may_have_them(caption: str, wanted: str | None) -> None:
-    made = converse_negative(Caption(caption), (), random.Random(0))
-    assert [each.text for each in made if isinstance(each, Candidate)] == ([wanted] if wanted else [])
-
-
 def test_the_balanced_recipe_writes_converses() -> None:
     made = perturb_caption(get_recipe("balanced"), Caption("A dog chasing a cat."))
     assert "A cat being chased by a dog." in [each.text for each in made.positives]
-    assert "A cat chasing a dog." in [each.text for each in made.negatives]
+    made = perturb_caption(get_recipe("balanced"), Caption("A dog chasing a cat on the grass"))
+    assert "A cat chasing a dog on the grass" in [each.text for each in made.negatives]

@@ -55,7 +55,8 @@ def small_edit(caption: Caption, candidate: Candidate) -> str | None:
 
 def _lemmas(words: list[str]) -> list[str]:
     """Two men and a dog, two dogs and a man: the same words in other forms."""
-    return sorted(verb_lemma(noun_lemma(word)) for word in words if word not in _OF_NUMBER)
+    listed = ("person" if word == "people" else word for word in words if word not in _OF_NUMBER)
+    return sorted(verb_lemma(noun_lemma(word)) for word in listed)
 
 
 _OF_NUMBER = word_set("forms of be") | word_set("words for a number")

@@ -18,7 +18,7 @@ from equipoise.perturb.english.plausibility import COLOURS
 from equipoise.perturb.english.vocabulary import members, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person, is_thing, same_sort
 from equipoise.perturb.operations.clause import Clause, Part, clause_of
-from equipoise.perturb.recipe import Candidate, Kind, Made, Refused, Sources, edited
+from equipoise.perturb.recipe import Candidate, Made, Refused, Sources, edited
 
 _PASSIVE = word_set("passive verbs")
 _FILLERS = frozenset("fill cover surround line crowd".split())  # a street filled with cars: they fill it
@@ -70,15 +70,15 @@ def converse_positive(caption: Caption, sources: Sources, rng: random.Random) ->
         yield Refused("no rule turns a caption of this shape round")
     # Any other way is better English than the plain inversion, which nearly every caption with a place has.
     for said in sorted(rng.sample(found, len(found)), key=lambda said: said.op == "inversion"):
-        yield written(clause, said)
+        yield _written(clause, said)
 
 
-def written(clause: Clause, said: Said, kind: Kind = "positive") -> Candidate:
+def _written(clause: Clause, said: Said) -> Candidate:
     """The candidate with the capital and the full stop of the caption."""
     text = clause.caption.text
     end = clause.caption.units[clause.parts[-1].end - 1].end
     new = said.text[:1].upper() + said.text[1:] if text[:1].isupper() else said.text
-    return edited(text, kind, said.op, "relation", (0, end), new, "rules", new + text[end:])
+    return edited(text, "positive", said.op, "relation", (0, end), new, "rules", new + text[end:])
 
 
 def _be(part: Part) -> str:

@@ -1,6 +1,6 @@
 """Two things change their numbers: "a man with two dogs" becomes "two men with a dog".
 
-Left out is what the new number would break: "a woman wearing hats", "two men on a skateboard", "dogs in two parks".
+Left out is what the new number would break: "a woman wearing hats", "men riding a horse", "two men together".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
 from equipoise.perturb.english.forms import inflect, like
 from equipoise.perturb.english.vocabulary import members, word_set
-from equipoise.perturb.english.wordnet import is_animate, is_garment, is_thing, same_sort
+from equipoise.perturb.english.wordnet import is_animate, is_garment, is_thing, sets_of
 from equipoise.perturb.judge import SORTS, Pair
 from equipoise.perturb.operations.swap_negative import NO_THING
 from equipoise.perturb.recipe import Candidate, edited
@@ -26,14 +26,12 @@ _SEVERAL = _EXACT | {"several", "some", "many", ""}
 _GROUPS = frozenset("couple group pair bunch".split())
 _POINTS = (word_set("words that point") | word_set("pronouns of persons")) - {"one", "that", "which", "who"}
 _AGREE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has"}
-_LINKS = word_set("mutual places") | {"with", "by", "in front of", "behind", "past"}
-_SCENES = word_set("scenes of all") | word_set("holders") | word_set("wide places") | {"runway", "shelf", "stand"}
-_CARRIERS = word_set("carriers")
-_PARTS = word_set("body parts") | word_set("places of things") | word_set("parts and surroundings")
 _OF_SEVERAL = frozenset("different various other matching similar".split())
+_RIDDEN = frozenset(("ridden", "board", "bike-motor"))  # sets of exclusive.txt
 _ALONE = frozenset("alone single lone solo only".split())
 _TOGETHER = word_set("done by several")
-_NO_LINKS = frozenset("ride wear have use".split())
+_DONE_BY_EACH = frozenset("ride drive wear use".split())
+_PARTS = word_set("body parts") | word_set("parts and surroundings")
 
 
 class Exchange(NamedTuple):
@@ -76,6 +74,8 @@ def _counted(caption: Caption, phrase: NounPhrase) -> Count | None:
     if not is_countable(head) or caption.is_name(phrase.head) or noun in NO_THING | COLLECTIVES or not is_thing(noun):
         return None
     start, several = phrase.start, caption.is_plural(phrase)
+    if start == phrase.core and start and units[start - 1].pos in {"VBN", "POS"}:
+        return None  # parked | cars
     if start and units[start - 1].word == "of":
         group = caption.phrase_at.get(start - 2)
         if group is None or start != phrase.core or units[group.head].word not in _GROUPS or not several:
@@ -113,48 +113,38 @@ def _modifiers(caption: Caption, count: Count) -> tuple[str, ...]:
 
 
 def _can_change(caption: Caption, first: Count, second: Count) -> bool:
+    """The judge tells what is plausible; it overlooks what each of several has of its own, and what is a pair."""
     units = caption.units
     between = units[first.head + 1 : second.start]
-    if not between or any(map(_is_part, (first, second))) or not caption.words.isdisjoint(("as", "or")):
+    if not between or not caption.words.isdisjoint(_ALONE | _TOGETHER | {"as", "or"}):
+        return False
+    if any(is_garment(one.noun) or not _PARTS.isdisjoint((one.noun, one.noun.split()[-1])) for one in (first, second)):
+        return False
+    if any(unit.kind == "verb" and unit.lemma in _DONE_BY_EACH for unit in units) or _names_a_mount(caption):
         return False
     nouns = [noun_of(units[phrase.head]) for phrase in caption.phrases]
     if first.noun != second.noun and any(nouns.count(one.noun) > 1 for one in (first, second)):
         return False
-    after = units[second.head + 1] if second.head + 1 < len(units) else None
-    if after is not None and (after.pos in {"VB", "VBP", "VBZ"} or after.kind == "relative"):
-        return False  # watching a dog catch a ball
-    if not caption.words.isdisjoint(_ALONE) or (first.several and not caption.words.isdisjoint(_TOGETHER)):
-        return False
-    if any(unit.pos == "VBN" for unit in (*units[max(0, first.start - 2) : first.start], *between[-2:])):
-        return False  # filled with, surrounded by
-    if all(unit.word in {"and", ","} for unit in between):
-        ridden = first.start and units[first.start - 1].lemma in _NO_LINKS
-        return not ridden and same_sort(first.noun, second.noun)
-    before = [phrase for phrase in caption.phrases if phrase.start < first.start]
-    if any(units[phrase.head].lemma not in NO_THING for phrase in before):
-        return False  # a man on a horse near people: the horse
-    link = between[-1]
-    if after is not None and after.word in {"and", ","}:
-        return False  # with two dogs and a cat
-    if link.word == "with" and not is_animate(first.noun) and not is_animate(second.noun):
-        return False  # a clock with carvings
-    if link.word not in _LINKS and not (link.pos == "VBG" and is_animate(first.noun) and link.lemma not in _NO_LINKS):
-        return False
-    inside = [phrase for phrase in caption.phrases if first.head < phrase.start and phrase.end <= second.start]
-    return not any(_goes_along(caption, phrase, first.several) for phrase in inside)
+    after = itertools.pairwise(units[max(0, first.start - 2) : second.start])
+    if any(unit.pos == "VBN" and link.word in {"with", "by"} for unit, link in after):
+        return False  # filled with, led by
+    others = [phrase for phrase in caption.phrases if phrase.head not in {first.head, second.head}]
+    return not any(_goes_along(caption, phrase, first) for phrase in others)
 
 
-def _is_part(count: Count) -> bool:
-    names = {count.noun, count.noun.split()[-1]}
-    return not names.isdisjoint(_SCENES | _PARTS) or is_garment(count.noun)
+def _names_a_mount(caption: Caption) -> bool:
+    """A man on a horse."""
+    ridden = [phrase for phrase in caption.phrases if sets_of(caption.units[phrase.head].lemma) & _RIDDEN]
+    return any(caption.units[phrase.start - 1].word == "on" for phrase in ridden)
 
 
-def _goes_along(caption: Caption, phrase: NounPhrase, several: bool) -> bool:
-    """Whether each of several has one: two men on skateboards, a man on a skateboard."""
-    noun, first = caption.units[phrase.head].lemma, caption.units[phrase.start]
-    if noun in _SCENES | _CARRIERS | NO_THING | COLLECTIVES or first.word == "the" or not is_thing(noun):
-        return False
-    return not several or is_garment(noun) or caption.is_plural(phrase)
+def _goes_along(caption: Caption, phrase: NounPhrase, first: Count) -> bool:
+    """Whether each of several has one (two men holding rackets, a man holding a racket), or "and" joins a bare noun."""
+    before, noun = caption.units[phrase.start - 1], caption.units[phrase.head].lemma
+    if phrase.start == phrase.core and before.word == "and" and not caption.is_plural(phrase):
+        return True  # a man and woman
+    held = phrase.start > first.head and before.kind == "verb" and is_thing(noun)
+    return held and caption.is_plural(phrase) == first.several
 
 
 def _exchanged(caption: Caption, first: Count, second: Count) -> Exchange | None:

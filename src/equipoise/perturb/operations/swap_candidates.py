@@ -18,10 +18,10 @@ from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.forms import article_before, inflect, like
 from equipoise.perturb.english.plausibility import COLOURS
 from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.wordnet import is_animate, is_garment
+from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person, sets_of
 from equipoise.perturb.judge import SORTS, readings_of, swaps
 from equipoise.perturb.operations.counts import ONE, Exchange, Sort, exchange, is_countable, noun_of, number_exchanges
-from equipoise.perturb.operations.replace import weighted_order, why
+from equipoise.perturb.operations.replace import why
 from equipoise.perturb.operations.swap_negative import (
     MUTUAL,
     NO_THING,
@@ -31,9 +31,11 @@ from equipoise.perturb.operations.swap_negative import (
 )
 from equipoise.perturb.recipe import Made, Refused, Sources, edited
 
+Units = tuple[int, int]  # the first, and after the last
 _TARGETS: dict[Sort, Target] = {"quality": "attribute", "number": "attribute", "noun": "relation"}
 _SHADES = frozenset(("dark", "light", "bright", "neon"))
 _HAIR = word_set("hair colours")
+_ALIKE = {"grey": "gray", "silver": "gray", "tan": "beige", "cream": "beige", "golden": "yellow", "gold": "yellow"}
 _JOINS = frozenset(("and", ",", "&"))
 
 
@@ -59,17 +61,31 @@ def _is_mutual(caption: Caption, one: NounPhrase, other: NounPhrase) -> bool:
 
 
 def _of_qualities(caption: Caption) -> Iterator[Exchange]:
-    """Each colour of one thing with each of another, each other adjective with each other one."""
-    listed = [(phrase, *found) for phrase in _coloured(caption) for found in _qualities(caption, phrase)]
-    seen: set[tuple[tuple[int, int], tuple[int, int]]] = set()
-    for (phrase, sort, one), (other_phrase, other_sort, other) in itertools.combinations(listed, 2):
+    """What is said of one thing with what is said of another."""
+    listed = [(phrase, found) for phrase in _coloured(caption) for found in _qualities(caption, phrase)]
+    seen: set[tuple[Units, Units]] = set()
+    for (phrase, one), (other_phrase, other) in itertools.combinations(listed, 2):
         words, others = (_words(caption, span) for span in (one, other))
-        if phrase == other_phrase or sort != other_sort or words == others or (one, other) in seen:
+        if phrase == other_phrase or (one, other) in seen or _say_the_same(words, others):
             continue
-        new = {phrase: others, other_phrase: words}
-        if not _are_one(caption, phrase, other_phrase) and not _makes_odd_hair(caption, new):
+        if words & _rest(caption, other_phrase, other) or others & _rest(caption, phrase, one):
+            continue  # a white and white cat
+        odd = _makes_odd(caption, phrase, others) or _makes_odd(caption, other_phrase, words)
+        if not odd and not _are_one(caption, phrase, other_phrase):
             seen.add((one, other))
             yield _exchanged(caption, "quality", one, other)
+
+
+def _say_the_same(words: frozenset[str], others: frozenset[str]) -> bool:
+    """Beige and tan, or a nice pink and pink."""
+    two = [frozenset(_ALIKE.get(word, word) for word in each) for each in (words, others)]
+    return two[0] == two[1] or bool(two[0] & two[1] and (two[0] ^ two[1]) - COLOURS - _JOINS)
+
+
+def _rest(caption: Caption, phrase: NounPhrase, span: Units) -> frozenset[str]:
+    """The words of a phrase that stay."""
+    words = _words(caption, (phrase.start, span[0])) | _words(caption, (span[1], phrase.end))
+    return words | {other for other in ("gray", "grey") if words & {"gray", "grey"}}
 
 
 def _are_one(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
@@ -78,7 +94,8 @@ def _are_one(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
     for one, other in pairs:
         if one is None or other is None or one == other:
             continue
-        if caption.units[one.head].lemma == caption.units[other.head].lemma and are_alike(caption, one, other):
+        same = caption.units[one.head].lemma == caption.units[other.head].lemma
+        if same and caption.is_plural(one) == caption.is_plural(other) and are_alike(caption, one, other):
             return True
     return False
 
@@ -91,11 +108,15 @@ def _wearer(caption: Caption, phrase: NounPhrase) -> NounPhrase | None:
     return before[-1] if before else None
 
 
-def _makes_odd_hair(caption: Caption, new: dict[NounPhrase, frozenset[str]]) -> bool:
-    return any(
-        caption.units[phrase.head].lemma in {"hair", "haired", "beard"} and bool((words & COLOURS) - _HAIR)
-        for phrase, words in new.items()
-    )
+def _makes_odd(caption: Caption, phrase: NounPhrase, colours: frozenset[str]) -> bool:
+    """Green hair, a yellow horse, a white traffic light."""
+    noun = caption.units[phrase.head].lemma
+    if noun in {"hair", "haired", "beard"}:
+        return bool((colours & COLOURS) - _HAIR)
+    if noun.split()[-1] in {"light", "signal", "stoplight"} or noun == "stop sign":
+        return bool((colours & COLOURS) - {"red", "green", "yellow"})
+    beast = is_animate(noun) and not is_person(noun) and "bird-kind" not in sets_of(noun)
+    return beast and not colours.isdisjoint({"green", "blue", "purple", "pink", "red", "yellow"})
 
 
 def _inflected(caption: Caption, one: NounPhrase, other: NounPhrase) -> Exchange | None:
@@ -135,11 +156,11 @@ def _coloured(caption: Caption) -> Iterator[NounPhrase]:
             yield NounPhrase(place, place, place)
 
 
-def _qualities(caption: Caption, phrase: NounPhrase) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The units that say how something is: its colour (of several words), each other adjective, all of them."""
+def _qualities(caption: Caption, phrase: NounPhrase) -> Iterator[Units]:
+    """What says how something is: its colour (of several words), each adjective, all of them."""
     units = caption.units
     if units[phrase.head].word in COLOURS and phrase.start == phrase.head:
-        yield "colour", (phrase.head, phrase.end)
+        yield phrase.head, phrase.end
         return
     inside = range(phrase.core, phrase.head)
     if any(caption.is_name(place) for place in inside):
@@ -147,19 +168,20 @@ def _qualities(caption: Caption, phrase: NounPhrase) -> Iterator[tuple[str, tupl
     colours = [place for place in inside if units[place].word in COLOURS]
     if colours and all(units[p].word in COLOURS | _JOINS for p in range(colours[0], colours[-1] + 1)):
         shaded = colours[0] > phrase.core and units[colours[0] - 1].word in _SHADES
-        yield "colour", (colours[0] - shaded, colours[-1] + 1)
+        yield colours[0] - shaded, colours[-1] + 1
     for place in inside:
-        if units[place].kind == "adjective" and place not in colours and units[place].word not in _SHADES:
-            yield "other", (place, place + 1)
+        is_quality = units[place].kind == "adjective" or place in colours
+        if is_quality and units[place].word not in _SHADES and units[place - 1].word not in _SHADES:
+            yield place, place + 1
     if len(inside) > 1 and all(units[place].kind == "adjective" for place in inside):
-        yield "all", (phrase.core, phrase.head)
+        yield phrase.core, phrase.head
 
 
-def _words(caption: Caption, span: tuple[int, int]) -> frozenset[str]:
+def _words(caption: Caption, span: Units) -> frozenset[str]:
     return frozenset(unit.word for unit in caption.units[slice(*span)])
 
 
-def _exchanged(caption: Caption, sort: Sort, one: tuple[int, int], other: tuple[int, int]) -> Exchange:
+def _exchanged(caption: Caption, sort: Sort, one: Units, other: Units) -> Exchange:
     first, second = sorted((one, other))
     spans = [(caption.units[a].start, caption.units[b - 1].end) for a, b in (first, second)]
     texts = [caption.text[slice(*span)] for span in spans]
@@ -177,12 +199,12 @@ def prepare_swaps(captions: Sequence[Caption]) -> None:
 
 
 def kind_of_swap(exchange: Exchange) -> str:
-    """As the calibration counts it: new numbers are right more often than the judge, which has seen few, says."""
-    return "number" if SORTS[exchange.pair.sort] == "number" else "swap"
+    """As the calibration counts it."""
+    return f"swap {SORTS[exchange.pair.sort]}"
 
 
 def swap_judged(caption: Caption, sources: Sources, rng: random.Random, dial: Dial) -> Made:
-    """Two qualities, numbers, nouns or phrases change places; drawn by how likely they are to pass."""
+    """Two qualities, numbers or nouns change places; the likeliest to pass come first."""
     if "swaps" not in caption.kept:
         prepare_swaps([caption])
     found, chances = caption.kept["swaps"]
@@ -194,9 +216,8 @@ def swap_judged(caption: Caption, sources: Sources, rng: random.Random, dial: Di
         for each, row in zip(found, chances, strict=True)
         if row[0] >= dial.least[kind_of_swap(each)]
     }
-    passed = list(likely)
-    for place in weighted_order(list(likely.values()), rng):
-        yield passed[place]._replace(expected=likely[passed[place]])
-    if not passed:
+    for one in sorted(likely, key=likely.__getitem__, reverse=True):
+        yield one._replace(expected=likely[one])
+    if not likely:
         best = why(max(chances, key=itemgetter(0)))
         yield Refused(f"no two words of this caption are sure enough in each other's place: the likeliest {best}")
