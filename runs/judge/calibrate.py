@@ -4,9 +4,11 @@
     python runs/judge/calibrate.py v.jsonl --shared DATA [--write]
 
 Two sets of verdicts, both about captions that the judge did not learn from. docs/perturb_reading.tsv has what blind
-readers said of edits that the recipes wrote. Sheets 500 to 510 of verdicts.tsv.gz have edits of all chances, read by
-stricter rules. One logistic regression tells the share that is accepted from the chance, the kind of edit and the rules
-of the reader; kinds with few verdicts lean on the others. The curves are for rules between the two.
+readers said of edits that the recipes wrote. verdicts.tsv.gz has edits of all chances, read by stricter rules: sheets
+500 to 506, and 511 to 516 with swaps of every kind (of verbs, prepositions and whole phrases readers accepted too few:
+they are no longer written). Its sheets 521 to 525 repeat the swaps of the blind readings since the twenty-first, whose
+words the table does not name. A logistic regression tells the share that is accepted from the chance, the kind of edit
+and the rules of the reader; kinds with few verdicts lean on the others. The curves are for rules between the two.
 
 `least` is how likely readers must be to accept an edit, so that all that is written of a kind is accepted as often as
 the dial says; counted on captions of the learning half. --write: writes src/equipoise/perturb/data/calibration.json.
@@ -52,7 +54,7 @@ FLOOR = 0.4  # what readers accept less often is never written
 RULES = 0.65  # between the blind readers' rules (0) and the stricter ones (1). Older filters had chosen what the blind
 # readers read. Where 92 % were expected, new readers accepted 88 % of the replaced words with 0.5, and 97 % with 1
 # (17 November in docs/perturb_reading.tsv).
-SWAPS = 0.5  # the blind readers of swaps were chosen what to read by the filter of today
+SWAPS = 0.5  # the same of swaps
 RIDGE, ALONE = 3.0, 25  # how much kinds lean on each other; positives of a kind with fewer verdicts have no own rate
 
 
