@@ -74,7 +74,7 @@ def _counted(caption: Caption, phrase: NounPhrase) -> Count | None:
     if not is_countable(head) or caption.is_name(phrase.head) or noun in NO_THING | COLLECTIVES or not is_thing(noun):
         return None
     start, several = phrase.start, caption.is_plural(phrase)
-    if start == phrase.core and start and units[start - 1].pos in {"VBN", "POS"}:
+    if start == phrase.core and start and units[start - 1].pos in {"VBN", "VBD", "POS"}:
         return None  # parked | cars
     if start and units[start - 1].word == "of":
         group = caption.phrase_at.get(start - 2)

@@ -36,6 +36,8 @@ _TARGETS: dict[Sort, Target] = {"quality": "attribute", "number": "attribute", "
 _SHADES = frozenset(("dark", "light", "bright", "neon"))
 _HAIR = word_set("hair colours")
 _ALIKE = {"grey": "gray", "silver": "gray", "tan": "beige", "cream": "beige", "golden": "yellow", "gold": "yellow"}
+_NATURAL, _FLOWERS = word_set("natural things"), frozenset(("flower", "rose", "daisy", "tulip"))
+_NO_FUR = COLOURS - word_set("hair colours") - {"orange"} | {"red"}
 _JOINS = frozenset(("and", ",", "&"))
 
 
@@ -68,10 +70,8 @@ def _of_qualities(caption: Caption) -> Iterator[Exchange]:
         words, others = (_words(caption, span) for span in (one, other))
         if phrase == other_phrase or (one, other) in seen or _say_the_same(words, others):
             continue
-        if words & _rest(caption, other_phrase, other) or others & _rest(caption, phrase, one):
-            continue  # a white and white cat
-        odd = _makes_odd(caption, phrase, others) or _makes_odd(caption, other_phrase, words)
-        if not odd and not _are_one(caption, phrase, other_phrase):
+        places = ((phrase, one, others), (other_phrase, other, words))
+        if not any(_makes_odd(caption, *place) for place in places) and not _are_one(caption, phrase, other_phrase):
             seen.add((one, other))
             yield _exchanged(caption, "quality", one, other)
 
@@ -108,15 +108,19 @@ def _wearer(caption: Caption, phrase: NounPhrase) -> NounPhrase | None:
     return before[-1] if before else None
 
 
-def _makes_odd(caption: Caption, phrase: NounPhrase, colours: frozenset[str]) -> bool:
-    """Green hair, a yellow horse, a white traffic light."""
-    noun = caption.units[phrase.head].lemma
+def _makes_odd(caption: Caption, phrase: NounPhrase, span: Units, new: frozenset[str]) -> bool:
+    """A white and white cat, green hair, a yellow horse, a white traffic light, black flowers."""
+    noun, rest, colours = caption.units[phrase.head].lemma, _rest(caption, phrase, span), new & COLOURS
+    if new & rest or (rest & _JOINS and not new <= COLOURS | _JOINS):
+        return True
     if noun in {"hair", "haired", "beard"}:
-        return bool((colours & COLOURS) - _HAIR)
+        return bool(colours - _HAIR)
     if noun.split()[-1] in {"light", "signal", "stoplight"} or noun == "stop sign":
-        return bool((colours & COLOURS) - {"red", "green", "yellow"})
+        return bool(colours - {"red", "green", "yellow"})
+    if noun in _FLOWERS:
+        return not colours.isdisjoint(("black", "brown", "gray", "grey", "green", "blue"))
     beast = is_animate(noun) and not is_person(noun) and "bird-kind" not in sets_of(noun)
-    return beast and not colours.isdisjoint({"green", "blue", "purple", "pink", "red", "yellow"})
+    return (beast and not colours.isdisjoint(_NO_FUR)) or (noun in _NATURAL and bool(colours))
 
 
 def _inflected(caption: Caption, one: NounPhrase, other: NounPhrase) -> Exchange | None:
