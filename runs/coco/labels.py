@@ -129,7 +129,11 @@ PAIRS = [
     ("ce-clip-fixed", "ce-clip-swaps"), ("hp-hn-keep", "hp-hn"), ("hp-hn-margin", "hp-hn"), ("ours", "hp-hn-margin"),
     ("ours", "hp-hn-keep"), ("ce-clip-positives", "ce-clip"),
 ]  # fmt: skip
-WRITTEN = ["wearing", "on top of", "sitting", "large", "big", "huge"]  # which `balanced` rewords as REPLACE does
+WORDS = {  # of REPLACE, by the word that is replaced; the others are in no group
+    "in training": ["wearing", "on top of", "sitting", "large", "big", "huge"],  # training rewords them as REPLACE does
+    "colours": ["white", "black", "blue", "brown", "red", "green", "silver"],
+    "behind": ["behind"],
+}
 RELATIONS = {
     "vsr_symmetric": [("touching",), ("far away from", "far from", "away from", "detached from")],
     "vsr_inverse": [("on top of", "above", "in", "inside", "within"), ("under", "beneath", "below")],

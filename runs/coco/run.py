@@ -6,8 +6,8 @@
 
 `search`: every recipe of the contest has the same 20 settings on one base of each text tower: four kinds of training
 (`TRIED`), each averaged with the base in five shares. `chosen` has the rule. `final`: everything that is in the tables,
-on three bases of each text tower, each with its own seed; the kept results have the ablations, and most models from
-scratch, on the first base alone. Several of these commands may work on one OUT. A model needs up to 10 GB of memory.
+on three bases of each text tower, each with its own seed; the kept results have CE-CLIP's ablation and the variants of
+ours on the first base alone. Several of these commands may work on one OUT. A model needs up to 10 GB of memory.
 
 Training texts: NegCLIP's, which exchange words; `balanced`, which replaces words (2.1 % exchange); `both`, balanced
 with exchanges added; `phrases`, balanced with short phrases added (phrases.py); `thesaurus`, more of them

@@ -1,8 +1,9 @@
 """Short phrases with a word of a thesaurus: "scarlet bus" is a red bus and no blue one.
 
-thesaurus.toml has the words. REPLACE rewords with 39 pairs ("red" to "crimson", "in" to "within"). By default its words
-are left out unless they are headwords here, so that a model that is trained on these phrases meets them in its test
-alone; `known` keeps them. `published` writes phrases with REPLACE's own pairs, for photos of dev.
+thesaurus.toml has the words. REPLACE rewords with 36 pairs of words ("red" to "crimson", "in" to "within"). By default
+no headword is reworded as REPLACE does, and REPLACE's other words are no rewordings here ("tiny" may be in a negative,
+and "big" becomes "huge", which REPLACE turns round); `known` keeps them all. `published` writes phrases with REPLACE's
+own pairs, for photos of dev.
 """
 
 from __future__ import annotations
