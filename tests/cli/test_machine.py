@@ -109,11 +109,27 @@ def test_torchvision_fits_torch(monkeypatch: pytest.MonkeyPatch, torch: str, tor
     assert fine == fits and ("pip uninstall torchvision" in text) != fits
 
 
-def test_offline_flags(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    assert "HF_HUB_OFFLINE set" in machine._hub()[0][1]
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    assert "may be downloaded" in machine._hub()[0][1]
+def test_hub_without_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """doctor is for broken installations: one without huggingface_hub must not stop it."""
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    (_, hub, _), (_, cache, _) = machine._hub()
+    assert "may be downloaded" in hub and cache.startswith(f"{tmp_path / 'hub'},")
+    monkeypatch.setenv("TRANSFORMERS_OFFLINE", "1")
+    assert machine._hub()[0][1].startswith("TRANSFORMERS_OFFLINE set")
+
+
+@pytest.mark.parametrize("name", ["HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME", ""])
+def test_model_cache_is_where_the_hub_puts_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    for other in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(other, raising=False)
+    if name:
+        monkeypatch.setenv(name, str(tmp_path))
+    code = "from huggingface_hub import constants; print(constants.HF_HUB_CACHE)"
+    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
+    assert machine._hub()[1][1].startswith(f"{asked},")
 
 
 def test_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -153,13 +153,15 @@ def _extra(name: str) -> Row:
 
 
 def _hub() -> list[Row]:
-    """The Hugging Face hub: whether models may be downloaded, and where its files are."""
-    from huggingface_hub import constants
-
+    """The Hugging Face hub: whether models may be downloaded, and where its files are, by its own rules."""
     text = "models may be downloaded; HF_HUB_OFFLINE=1 forbids it"
-    if constants.HF_HUB_OFFLINE:
-        text = "HF_HUB_OFFLINE set: only models and files that are here already; unset to download"
-    return [("hub", text, True), _folder("model cache", Path(constants.HF_HUB_CACHE), "HF_HOME")]
+    names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    if flags := [name for name in names if os.environ.get(name, "").lower() in {"1", "true", "yes", "on"}]:
+        text = f"{' and '.join(flags)} set: only models and files that are here already; unset to download"
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    home = os.environ.get("HF_HOME") or f"{base}/huggingface"
+    cache = Path(os.environ.get("HF_HUB_CACHE") or f"{home}/hub").expanduser()
+    return [("hub", text, True), _folder("model cache", cache, "HF_HOME")]
 
 
 def _folder(subject: str, folder: Path, variable: str) -> Row:

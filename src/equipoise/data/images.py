@@ -12,6 +12,7 @@ import io
 import os
 import stat
 import tarfile
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -65,20 +66,31 @@ def read_image_bytes(root: Path, path: str) -> bytes:
         raise ImageProblem(f"{path}: cannot be read ({error.strerror})") from None
 
 
+LARGE = 20_000_000  # pixels; a PNG of 0.3 MB may unfold to 100 million, which take 800 MB while they are converted
+_one_large: Any = threading.Lock()
+
+
+def share_lock(lock: Any) -> None:
+    """Have this process decode large images by turns with the others that hold `lock`."""
+    global _one_large
+    _one_large = lock
+
+
 def decode_image(data: bytes, ref: ImageRef) -> Image.Image:
     """The RGB image of encoded bytes, cut to the box of `ref` where it has one."""
-    opened = _opened(data, ref)
-    with _problems_of(ref):
-        image = _rgb(opened, ref)
-    image = image if ref.box is None else _crop(image, ref)
-    if max(image.size) > MAX_ASPECT * min(image.size):
-        raise ImageProblem(f"{ref.path}: {image.width} x {image.height} pixels, a strip and not a picture; refused")
-    return image
+    return use_image(data, ref, lambda image: image)
 
 
 def use_image(data: bytes, ref: ImageRef, use: Callable[[Image.Image], T]) -> T:
-    """`use` of the decoded image; another process returns what it makes of a photo, not the photo."""
-    return use(decode_image(data, ref))
+    """`use` of the decoded image. Large images are decoded and used one at a time."""
+    opened = _opened(data, ref)
+    with _one_large if opened.width * opened.height > LARGE else contextlib.nullcontext():
+        with _problems_of(ref):
+            image = _rgb(opened, ref)
+        image = image if ref.box is None else _crop(image, ref)
+        if max(image.size) > MAX_ASPECT * min(image.size):
+            raise ImageProblem(f"{ref.path}: {image.width} x {image.height} pixels, a strip and not a picture; refused")
+        return use(image)
 
 
 def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.data.images import ImageProblem, decode_image, read_image_bytes
+from equipoise.data import images
+from equipoise.data.images import ImageProblem, decode_image, read_image_bytes, use_image
 from equipoise.data.items import ImageRef
 
 REF = ImageRef(path="photo.jpg")
@@ -82,3 +84,26 @@ def test_an_endless_or_giant_file_is_refused(tmp_path: Path) -> None:
         file.truncate(10**12)
     with pytest.raises(ImageProblem, match=r"giant\.jpg: 1,000,000,000,000 bytes; images over"):
         read_image_bytes(tmp_path, "giant.jpg")
+
+
+def test_large_images_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight PNGs of 0.3 MB took 6 GB when they were decoded side by side."""
+    monkeypatch.setattr(images, "LARGE", 1_000_000)
+    data = encoded(Image.new("L", (1200, 1000)), "PNG")
+    lock, inside, most = threading.Lock(), 0, 0
+
+    def use(_: Image.Image) -> None:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        time.sleep(0.02)
+        with lock:
+            inside -= 1
+
+    threads = [threading.Thread(target=use_image, args=(data, REF, use)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import tarfile
+import tracemalloc
 from pathlib import Path
 
 import pyarrow
@@ -18,7 +20,7 @@ from equipoise.core.errors import UserError
 from equipoise.data.items import load_items
 from equipoise.data.readers.captions import groups as readers
 from equipoise.data.readers.captions.groups import LONGEST, MOST_TOGETHER, Group, clean, read_captions
-from equipoise.data.readers.records import json_array
+from equipoise.data.readers.records import Window, json_array, rows
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
 
@@ -270,7 +272,23 @@ def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
 @given(st.lists(st.recursive(st.text() | st.integers() | st.none(), lambda inner: st.lists(inner, max_size=3))))
 def test_a_streamed_list_is_the_list(values: list[object]) -> None:
     text = json.dumps(values, indent=1)
-    assert list(json_array(text, "x")) == values
+    chunk, readers_chunk = 7, "equipoise.data.readers.records._CHUNK"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readers_chunk, chunk)
+        assert list(json_array(Window(io.StringIO(text)), "x")) == values
+
+
+def test_a_list_is_not_held_whole(tmp_path: Path) -> None:
+    """A .json.gz of 306 kB with 300 MB of blanks took 667 MB."""
+    path = tmp_path / "blanks.json.gz"
+    with gzip.open(path, "wt", compresslevel=1) as handle:
+        handle.writelines(["[\n", *[" " * 2**20 + "\n"] * 30, '{"caption": "a cat"}\n]'])
+    tracemalloc.start()
+    try:
+        assert [row.value for row in rows(path)] == [{"caption": "a cat"}]
+        assert tracemalloc.get_traced_memory()[1] < 15 * 2**20
+    finally:
+        tracemalloc.stop()
 
 
 @given(st.text())

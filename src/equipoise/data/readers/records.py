@@ -111,17 +111,19 @@ EMPTY = "empty"  # a blank line, which most readers pass over
 
 
 def _json_values(path: Path, errors: str) -> Iterator[Row]:
-    """The elements of a list one by one; anything else is one row."""
-    with reading(path), as_text(path, errors=errors) as handle:
-        text = handle.read()
-    opening = text[(start := _after_blanks(text, 0)) : start + 1]
-    if not opening:
-        raise UserError(f"{path}: the file is empty; JSON was expected")
-    if opening == "[":
-        for number, value in enumerate(json_array(text, str(path)), 1):
-            yield Row(f"record {number}", value)
-    else:
-        yield Row("", parse_json(text, str(path)))
+    """A list is streamed; anything else is read whole."""
+    with as_text(path, errors=errors) as handle:
+        window = Window(handle)
+        opening = window.peek()
+        if not opening:
+            raise UserError(f"{path}: the file is empty; JSON was expected")
+        if opening == "[":
+            for number, value in enumerate(json_array(window, str(path)), 1):
+                yield Row(f"record {number}", value)
+        else:
+            handle.seek(0)
+            with reading(path):
+                yield Row("", parse_json(handle.read(), str(path)))
 
 
 def jsonl_lines(path: Path, problems: Problems, places: Collection[int] | None = None) -> Iterator[tuple[str, str]]:
@@ -189,35 +191,73 @@ def short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-_BLANKS = re.compile(r"[ \t\r\n]*")
+_BLANK = re.compile(r"[ \t\r\n]*")
+_CHUNK = 1 << 16
+_LONGEST = 1 << 26  # characters of one element
 
 
-def _after_blanks(text: str, at: int) -> int:
-    return _BLANKS.match(text, at).end()  # type: ignore[union-attr]
+class Window:
+    """The part of the file that is being read. It grows while an element is not complete, so reading stays linear."""
+
+    def __init__(self, handle: IO[str]) -> None:
+        self.handle, self.text, self.at, self.line = handle, "", 0, 1
+
+    def more(self) -> bool:
+        """Forget what was read and read on; False at the end of the file."""
+        self.line += self.text.count("\n", 0, self.at)
+        self.text, self.at = self.text[self.at :], 0
+        new = self.handle.read(max(_CHUNK, len(self.text)))
+        self.text += new
+        return bool(new)
+
+    def peek(self) -> str:
+        """The next character that is not blank; empty at the end of the file."""
+        while True:
+            match = _BLANK.match(self.text, self.at)
+            self.at = match.end() if match else self.at
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if not self.more():
+                return ""
+
+    def line_here(self) -> int:
+        return self.line + self.text.count("\n", 0, self.at)
 
 
-def json_array(text: str, name: str) -> Iterator[Any]:
-    """The elements of a list, made one by one: those of Visual Genome's regions together would take gigabytes."""
-    at = _after_blanks(text, _after_blanks(text, 0) + 1)
-    if text[at : at + 1] == "]":
+def json_array(window: Window, name: str) -> Iterator[Any]:
+    """The elements of a list; a syntax error names its line."""
+    assert window.peek() == "["
+    window.at += 1
+    if window.peek() == "]":
         return
     while True:
-        try:
-            value, end = DECODER.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            raise UserError(f"{name}, line {error.lineno}: not JSON ({error.msg})") from None
-        except (ValueError, RecursionError) as error:  # a doubled key, a number of 5,000 digits, a deep nest
-            line = text.count("\n", 0, at) + 1
-            raise UserError(f"{name}, the record in line {line}: {why(error)}") from None
-        yield value
-        at = _after_blanks(text, end)
-        mark = text[at : at + 1]
+        window.peek()
+        yield _element(window, name)
+        mark = window.peek()
         if mark == "]":
             return
         if mark != ",":
-            line, found = text.count("\n", 0, at) + 1, repr(mark) if mark else "the end of the file"
-            raise UserError(f"{name}, line {line}: not JSON (expected ',' or ']', found {found})")
-        at = _after_blanks(text, at + 1)
+            found = repr(mark) if mark else "the end of the file"
+            raise UserError(f"{name}, line {window.line_here()}: not JSON (expected ',' or ']', found {found})")
+        window.at += 1
+
+
+def _element(window: Window, name: str) -> Any:
+    while True:
+        try:
+            value, end = DECODER.raw_decode(window.text, window.at)
+        except json.JSONDecodeError as error:
+            if len(window.text) < _LONGEST and window.more():
+                continue
+            line = window.line + window.text.count("\n", 0, error.pos)
+            raise UserError(f"{name}, line {line}: not JSON ({error.msg})") from None
+        except (ValueError, RecursionError) as error:  # a doubled key, a number of 5,000 digits, a deep nest
+            raise UserError(f"{name}, the record in line {window.line_here()}: {why(error)}") from None
+        # A number at the very end of the window may go on after it.
+        if end == len(window.text) and not isinstance(value, str | dict | list) and window.more():
+            continue
+        window.at = end
+        return value
 
 
 def kind_of(path: Path) -> str:

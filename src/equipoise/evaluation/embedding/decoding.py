@@ -24,7 +24,15 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.errors import UserError
-from equipoise.data.images import FolderImages, ImageProblem, ImageSource, ParquetImages, TarImages, use_image
+from equipoise.data.images import (
+    FolderImages,
+    ImageProblem,
+    ImageSource,
+    ParquetImages,
+    TarImages,
+    share_lock,
+    use_image,
+)
 from equipoise.data.items import ImageRef
 from equipoise.models.preprocess import Preprocess
 
@@ -126,14 +134,15 @@ def _pixels(preprocess: Preprocess, image: Any) -> Any:
 def _processes(workers: int) -> ProcessPoolExecutor:
     """Forked, as torch's DataLoader does: neither torch nor the user's script is loaded again in each."""
     context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(workers, context, _begin, (os.getpid(),))
+    return ProcessPoolExecutor(workers, context, _begin, (context.Lock(), os.getpid()))
 
 
-def _begin(parent: int) -> None:
+def _begin(lock: Any, parent: int) -> None:
     """What a process that decodes does first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; our parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with its parent, however that ends
     if os.getppid() != parent:
         os._exit(1)
+    share_lock(lock)
     os.nice(5)  # who feeds the model comes first where all cores are busy

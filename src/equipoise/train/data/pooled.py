@@ -11,7 +11,7 @@ import torch
 
 from equipoise.core.progress import progress
 from equipoise.data.identity import of_model
-from equipoise.data.images import ImageProblem, ImageSource, decode_image
+from equipoise.data.images import ImageProblem, ImageSource, use_image
 from equipoise.data.items import ImageRef
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keys, Vector
 from equipoise.models.clip import ClipModel
@@ -60,6 +60,6 @@ def _read(photo: Photo) -> bytes | None:
 def _pixels(data: bytes, ref: ImageRef, model: ClipModel) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]] | None:
     """Runs in threads: Pillow releases Python's lock while it decodes."""
     try:
-        return np.asarray(model.preprocess.pixels(decode_image(data, ref)))
+        return use_image(data, ref, lambda image: np.asarray(model.preprocess.pixels(image)))
     except ImageProblem:
         return None
