@@ -47,6 +47,18 @@ def test_each_row_is_asked_in_both_wordings(tmp_path: Path) -> None:
     assert len(predicate_noun.load(tmp_path, ["alt"])) == 2
 
 
+def test_rows_that_do_not_mirror_each_other_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, *PAIR, record(2, "singing", "running"), record(3, "running", "flying"), record(4, "a", "b"))
+    with pytest.raises(
+        UserError,
+        match="4 of 6 pairs are not two rows that mirror each other: 'first 2 and 3', 'first 4 and 5', 'alt 2",
+    ):
+        predicate_noun.load(tmp_path, [])
+    write(tmp_path, PAIR[0], PAIR[1] | {"pos": "subject"})
+    with pytest.raises(UserError, match="2 of 2 pairs"):
+        predicate_noun.load(tmp_path, [])
+
+
 def test_problems_are_counted_once(tmp_path: Path) -> None:
     bad = PAIR[1] | {"relationship_target": {"bounding_box": [0.5, 0.25, 250, 0.5]}}
     with pytest.raises(UserError, match=r"1 problem\n.*record 1: relationship_target.bounding_box.2: .*found 250"):

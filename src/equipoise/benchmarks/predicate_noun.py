@@ -20,7 +20,7 @@ from pydantic import Field
 
 from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.core.errors import UserError
+from equipoise.core.errors import Problems, UserError
 from equipoise.data.images import image_size, read_image_bytes
 from equipoise.data.items import ImageRef, Item, texts
 
@@ -66,11 +66,32 @@ def _read(name: str, source: Path, splits: Sequence[str], image: Callable[[Path,
         )
 
     files = choose(name, source, dict.fromkeys(SPLITS, _FILE), splits)
-    return read(name, files, _Record, build)
+    items = read(name, files, _Record, build)
+    _check_mirrored(items, str(next(iter(files.values()))))
+    return items
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return _read("predicate-noun", source, splits, lambda _, record: ImageRef(path=record.img_filename))
+
+
+def _check_mirrored(items: Sequence[Item], subject: str) -> None:
+    """The official accuracy is of pairs: rows without a partner, or with one that asks something else, are refused."""
+    pairs: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        pairs.setdefault((item.tags["split"], item.tags["pair"]), []).append(item)
+    wrong = [key for key, pair in pairs.items() if not _mirror(pair)]
+    problems = Problems(subject)
+    rows = [f"{split} {2 * int(pair)} and {2 * int(pair) + 1}" for split, pair in wrong]
+    problems.add_some(f"of {len(pairs):,} pairs are not two rows that mirror each other", rows)
+    problems.raise_if_any("Rows 2m and 2m+1 must swap the right and the wrong sentence. Get the file again.")
+
+
+def _mirror(pair: Sequence[Item]) -> bool:
+    return len(pair) == 2 and all(
+        one.caption == other.negatives[0].text and one.tags["part"] == other.tags["part"]
+        for one, other in (pair, pair[::-1])
+    )
 
 
 def load_cropped(source: Path, splits: Sequence[str]) -> list[Item]:

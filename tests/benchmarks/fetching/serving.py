@@ -17,7 +17,10 @@ class Server:
     """What it answers is set by the test; what it was asked is kept."""
 
     body: bytes = BODY
+    etag: str | None = '"one"'
     ranges: bool = True  # honours Range
+    if_range: bool = True  # honours If-Range
+    content_range: bool = True  # says which part it sends
     break_after: list[int] = field(default_factory=list)  # bytes sent by the next tries before hanging up
     statuses: list[int] = field(default_factory=list)  # answered first, one per try
     say_length: bool = True
@@ -50,11 +53,15 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
             if with_body and server.statuses and (status := server.statuses.pop(0)) != 200:
                 return self.plain(status, {})
             body, status, headers = server.body, 200, {}
-            if wanted and server.ranges:
+            if server.etag:
+                headers["ETag"] = server.etag
+            same = not server.if_range or self.headers.get("If-Range") in (None, server.etag)
+            if wanted and server.ranges and same:
                 start = int(wanted.removeprefix("bytes=").removesuffix("-"))
                 if start >= len(body):
                     return self.plain(416, {"Content-Range": f"bytes */{len(body)}"})
-                headers["Content-Range"] = f"bytes {start}-{len(body) - 1}/{len(body)}"
+                if server.content_range:
+                    headers["Content-Range"] = f"bytes {start}-{len(body) - 1}/{len(body)}"
                 body, status = body[start:], 206
             self.send_response(status)
             if server.say_length:

@@ -16,7 +16,8 @@ from tests.benchmarks.fetching.serving import BODY, HASH, Server
 
 from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, Download
 from equipoise.benchmarks.fetching import fetch as module
-from equipoise.benchmarks.fetching.fetch import Plan, Refused, _SafeRedirects, fetch, plan
+from equipoise.benchmarks.fetching.download import Refused, _SafeRedirects
+from equipoise.benchmarks.fetching.fetch import Plan, fetch, plan
 from equipoise.core.errors import UserError
 
 
@@ -64,7 +65,7 @@ def test_says_first_then_fetches(server: Server, tmp_path: Path) -> None:
     assert len(server.asked) == before
 
 
-@pytest.mark.parametrize("facts", [{"sha256": HASH, "size": len(BODY)}, {"sha256": HASH}])
+@pytest.mark.parametrize("facts", [{"sha256": HASH, "size": len(BODY)}, {"sha256": HASH}, {}])
 def test_resumes_where_it_broke_off(server: Server, tmp_path: Path, facts: dict[str, Any]) -> None:
     server.break_after = [700_000, 500_000]
     run(plan(benchmark(file(server, **facts)), tmp_path))
@@ -90,7 +91,7 @@ def test_resumes_in_another_run(server: Server, tmp_path: Path) -> None:
 def test_a_file_of_untold_size_may_not_fill_the_disk(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("equipoise.benchmarks.fetching.fetch.MOST_UNTOLD", 1_000_000)
+    monkeypatch.setattr("equipoise.benchmarks.fetching.download.MOST_UNTOLD", 1_000_000)
     server.say_length = False
     assert "more than 1,000,000 bytes of a file of unknown size" in failure(plan(benchmark(file(server)), tmp_path))
     assert left(tmp_path) == []
@@ -120,15 +121,43 @@ def test_the_file_changes_between_tries(server: Server, tmp_path: Path) -> None:
     assert (tmp_path / "sub/file.bin").read_bytes() == newer
 
 
-def test_without_a_hash_it_starts_again(server: Server, tmp_path: Path) -> None:
-    server.break_after = [1_000_000]
+@pytest.mark.parametrize("if_range", [True, False])
+def test_an_archive_that_changes_between_runs(server: Server, tmp_path: Path, if_range: bool) -> None:
+    """With If-Range the server sends the new one whole; a server that ignores it shows another ETag."""
+    bench = benchmark(Download(server.url, "val.zip", unpack=True))
+    server.body, server.break_after = archive({"val/1.jpg": BODY[:3000]}), [100, 0, 0]
+    failure(plan(bench, tmp_path))
+    server.body, server.etag, server.if_range = archive({"val/1.jpg": b"newer" * 600}), '"two"', if_range
+    run(plan(bench, tmp_path))
+    assert (tmp_path / "val/1.jpg").read_bytes() == b"newer" * 600
+    assert left(tmp_path) == ["val.zip.unpacked", "val/1.jpg"]
+
+
+def test_a_part_from_another_address_is_not_resumed(server: Server, tmp_path: Path) -> None:
+    server.body, server.break_after = archive({"val/1.jpg": BODY[:3000]}), [100, 0, 0]
+    failure(plan(benchmark(Download(server.url, "val.zip", unpack=True)), tmp_path))
+    moved = benchmark(Download(server.url + "2", "val.zip", unpack=True))
+    assert plan(moved, tmp_path).missing == len(server.body)
+    run(plan(moved, tmp_path))
+    assert server.gets()[-1] is None and left(tmp_path) == ["val.zip.unpacked", "val/1.jpg"]
+
+
+def test_a_part_that_the_server_does_not_place(server: Server, tmp_path: Path) -> None:
+    """206 without Content-Range."""
+    server.content_range, server.break_after = False, [1_000_000]
+    run(plan(benchmark(file(server, sha256=HASH)), tmp_path))
+    assert (tmp_path / "sub/file.bin").read_bytes() == BODY and server.gets() == [None, "bytes=1000000-", None]
+
+
+def test_without_a_version_or_a_hash_it_starts_again(server: Server, tmp_path: Path) -> None:
+    server.etag, server.break_after = None, [1_000_000]
     run(plan(benchmark(file(server)), tmp_path))
     assert server.gets() == [None, None]
     assert (tmp_path / "sub/file.bin").read_bytes() == BODY
 
 
 def test_an_archive_is_resumed_without_a_hash(server: Server, tmp_path: Path) -> None:
-    """Its members have checksums of their own."""
+    """By the server's version of it."""
     server.body = archive({"val/1.jpg": BODY[:3000], "val/2.jpg": b"two"})
     server.break_after = [100]
     run(plan(benchmark(Download(server.url, "val.zip", unpack=True)), tmp_path))
@@ -149,6 +178,15 @@ def test_a_part_that_is_complete_already(server: Server, tmp_path: Path) -> None
     (tmp_path / "sub/file.bin.part").write_bytes(BODY)
     run(plan(benchmark(file(server, sha256=HASH)), tmp_path))
     assert left(tmp_path) == ["sub/file.bin"] and server.gets() == []
+
+
+def test_a_complete_part_of_unknown_size(server: Server, tmp_path: Path) -> None:
+    """416 with the size that is there: nothing is missing."""
+    server.break_after = [1_000_000, 0, 0]
+    failure(plan(benchmark(file(server)), tmp_path))
+    (tmp_path / "sub/file.bin.part").write_bytes(BODY)
+    run(plan(benchmark(file(server)), tmp_path))
+    assert left(tmp_path) == ["sub/file.bin"] and server.gets()[-1] == "bytes=2048000-"
 
 
 def test_a_part_that_is_too_long(server: Server, tmp_path: Path) -> None:
@@ -234,6 +272,17 @@ def test_archives_are_unpacked_and_not_fetched_again(server: Server, tmp_path: P
     (tmp_path / "images/val").rmdir()
     run(plan(bench, tmp_path))
     assert (tmp_path / "images/val/1.jpg").read_bytes() == b"one", "what was deleted is fetched again"
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "null", "", "{", '{"url": "URL", "names": 7}'])
+def test_a_damaged_note_is_no_note(server: Server, tmp_path: Path, text: str) -> None:
+    server.body = archive({"val/1.jpg": b"one"})
+    bench = benchmark(Download(server.url, "val.zip", unpack=True))
+    for note in ("val.zip.unpacked", "val.zip.part.json"):
+        (tmp_path / note).write_text(text.replace("URL", server.url))
+    (tmp_path / "val.zip.part").write_bytes(b"old")
+    run(plan(bench, tmp_path))
+    assert left(tmp_path) == ["val.zip.unpacked", "val/1.jpg"] and not plan(bench, tmp_path).todo
 
 
 def test_an_archive_that_lies_there_needs_no_network(
