@@ -72,6 +72,9 @@ def test_captions_to_page(folder: Path, pairs: list[tuple[str, str]], tmp_path: 
     diff = eq.compare(old, new)
     assert diff.worse("augmented", by=1.0) and not eq.compare(new, old).worse("augmented")
     assert repr(diff).startswith("items: Colour against old") and "Augmented" in diff._repr_html_()
+    for found, said in ((old, "ranks the caption above every"), (diff, "items: Colour against old")):
+        assert repr(found).count(said) == found._repr_html_().count(said) == 1, "the conclusion is shown once"
+    assert old._repr_html_().startswith("<p>old</p>")
     page = eq.report([old, new], "report.html")
     text = page.read_text()
     assert "Colour" in text and "data:image" in text and str(tmp_path) not in text.split("Provenance")[0]

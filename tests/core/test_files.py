@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import socket
 import stat
@@ -114,3 +115,19 @@ def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_no
     living.kill()
     living.wait()
     assert target.read_text() == "whole" and other.exists()
+
+
+@pytest.mark.parametrize(("end", "byte"), [(b"\xff\nmore", "0xff"), (b"caf\xc3", "0xc3")])
+def test_bytes_that_are_not_text_have_a_place(tmp_path: Path, end: bytes, byte: str) -> None:
+    text = "caf\u00e9\n".encode() * 20_000 + end
+    (tmp_path / "a.json").write_bytes(text)
+    (tmp_path / "b.json").write_bytes(gzip.compress(text))
+    for path in (tmp_path / "a.json", tmp_path / "b.json"):
+        with pytest.raises(UserError, match=rf"{path.name}, line 20001: not UTF-8 text \(byte {byte}\)"):
+            files.read_text(path)
+
+
+def test_a_cut_gzip_file_with_bytes_that_are_not_text(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(gzip.compress(b"\xff" + os.urandom(50_000))[:-20_000])
+    with pytest.raises(UserError, match=r"a\.json.*: not (UTF-8 text|a whole gzip file)"):
+        files.read_text(tmp_path / "a.json")

@@ -103,13 +103,16 @@ def _require_metric(metric: str, known: Iterable[str]) -> None:
 
 
 class _Shown:
-    """In a notebook: the conclusion and the table."""
+    """In a notebook: the label of a run, and the table, which has the conclusion."""
+
+    label: str = ""
 
     def table(self) -> Table:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self))}</p>{self.table()._repr_html_()}"
+        title = f"<p>{html.escape(self.label)}</p>" if self.label else ""
+        return title + self.table()._repr_html_()
 
 
 class _Measured(_Shown):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import as_read
 from equipoise.core.errors import UserError
-from equipoise.data.images import absent, open_source, use_image
+from equipoise.data.images import absent, decode_image, open_source
 from equipoise.data.items import ImageRef, Item
 
 SHOWN = 5
@@ -152,7 +152,7 @@ def _images(refs: Sequence[ImageRef], root: Path | None, advance: Callable[[int]
 
     def problem(ref: ImageRef) -> str | None:
         try:
-            use_image(source.read(ref.path), ref, lambda image: None)
+            decode_image(source.read(ref.path), ref)
         except UserError as error:
             return str(error)
         return None

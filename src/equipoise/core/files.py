@@ -5,6 +5,7 @@ A key that appears twice in a JSON object is an error; Python and pydantic would
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import fcntl
@@ -157,10 +158,25 @@ def whole(path: Path) -> Iterator[None]:
         raise UserError(f"{path}: a folder, but a file was expected") from None
     except PermissionError:
         raise UserError(f"{path}: no permission to read it") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 text (byte {error.object[error.start]:#04x}: {error.reason})") from None
+    except UnicodeDecodeError:
+        with whole(path):  # a gzip file may end too early as well
+            raise UserError(_not_text(path)) from None
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise UserError(f"{path}: not a whole gzip file; pack or download it again") from None
+
+
+def _not_text(path: Path) -> str:
+    """Where the first byte that is not UTF-8 is; the error of a reader knows the place in its buffer alone."""
+    decoder, line, piece = codecs.getincrementaldecoder("utf-8")(), 1, b"-"
+    with opened(path) as handle:
+        while piece:
+            piece = handle.read(1 << 16)
+            try:
+                line += decoder.decode(piece, final=not piece).count("\n")
+            except UnicodeDecodeError as error:
+                line += error.object.count(b"\n", 0, error.start)
+                return f"{path}, line {line}: not UTF-8 text (byte {error.object[error.start]:#04x})"
+    return f"{path}: not UTF-8 text"
 
 
 class DoubledKey(ValueError):

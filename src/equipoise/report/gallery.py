@@ -7,7 +7,6 @@ that the page can say "12 of 3,121 shown"; texts, scores and pictures only of th
 from __future__ import annotations
 
 import base64
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, permutations
@@ -20,7 +19,7 @@ from PIL import Image
 from pydantic import ValidationError
 
 from equipoise.core.errors import UserError, printable
-from equipoise.data.images import ImageProblem, ImageSource, open_source, use_image
+from equipoise.data.images import ImageProblem, ImageSource, decode_image, encoded, open_source
 from equipoise.data.items import ImageRef
 from equipoise.evaluation.results import Shown, read_shown
 from equipoise.evaluation.scores import ImageScores, ItemScores
@@ -322,7 +321,7 @@ def small_picture(sources: Sequence[ImageSource], path: str) -> tuple[str, tuple
     problem = ImageProblem(f"{path}: no folder of images")
     for source in sources:
         try:
-            return use_image(source.read(path), ref, _encoded)
+            return _encoded(decode_image(source.read(path), ref))
         except ImageProblem as error:
             problem = error
     raise problem
@@ -331,9 +330,7 @@ def small_picture(sources: Sequence[ImageSource], path: str) -> tuple[str, tuple
 def _encoded(image: Image.Image) -> tuple[str, tuple[int, int]]:
     small = image.copy()
     small.thumbnail((PIXELS, PIXELS))
-    stream = io.BytesIO()
-    small.save(stream, "JPEG", quality=QUALITY, optimize=True)
-    return base64.b64encode(stream.getvalue()).decode(), image.size
+    return base64.b64encode(encoded(small, "JPEG", quality=QUALITY, optimize=True)).decode(), image.size
 
 
 def embedded(value: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from equipoise.core.files import atomic_write, write_json
 from equipoise.core.progress import progress
 from equipoise.core.run_folder import locked, take
 from equipoise.data.identity import of_items, of_photos, photo_digests
-from equipoise.data.images import ImageProblem, ImageSource, encoded, open_source, use_image
+from equipoise.data.images import ImageProblem, ImageSource, decode_image, encoded, open_source
 from equipoise.data.items import ImageRef, Item
 from equipoise.study.questions import (
     FILE,
@@ -129,7 +129,7 @@ def _copy(refs: Sequence[ImageRef], source: ImageSource, folder: Path) -> list[P
     with progress(len(refs), "pictures", "pictures") as advance:
         for number, ref in enumerate(refs):
             try:
-                data = use_image(source.read(ref.path), ref, _small)
+                data = _small(decode_image(source.read(ref.path), ref))
             except ImageProblem as error:
                 problems.add("", str(error))
             else:

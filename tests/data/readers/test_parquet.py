@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,30 @@ def test_two_columns_of_one_name(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "x.parquet")
     with pytest.raises(UserError, match="two columns are called 'caption'"):
         load_items(tmp_path / "x.parquet")
+
+
+def test_a_row_of_many_nulls_is_refused_before_python_holds_it(tmp_path: Path) -> None:
+    """796 bytes of Parquet took 680 MB."""
+    path = tmp_path / "nulls.parquet"
+    nulls = pa.ListArray.from_arrays([0, 20_000_000], pa.nulls(20_000_000, pa.int8()))
+    pq.write_table(pa.table({"caption": ["a cat"], "more": nulls}), path, compression="zstd")
+    assert path.stat().st_size < 20_000
+    with pytest.raises(UserError, match="unfold to more than"):
+        next(parquet.rows(path))
+
+
+def test_long_texts_make_batches_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One text, named by every row: 200 rows at once took 659 MB."""
+    monkeypatch.setattr(parquet, "ALWAYS_FINE", 8 * 2**20)
+    path = tmp_path / "long.parquet"
+    pq.write_table(pa.table({"caption": ["a" * 2**20] * 200}), path, compression="zstd")
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match="unfold to more than"):
+            list(parquet.rows(path))
+        assert tracemalloc.get_traced_memory()[1] < 40 * 2**20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """Rows of other people's Parquet files, a few at a time.
 
-A few kilobytes of Parquet can stand for gigabytes: one long text in a dictionary, named by a million rows. So batches
-are small, and what was decoded is counted. Whatever pyarrow raises becomes an error with its row.
+A few kilobytes of Parquet can stand for gigabytes: one long text in a dictionary, named by a million rows. So the
+size that the footer states limits a batch, and what was decoded is counted. A false footer, or one row with a long
+list, can still take much memory before it is refused. Whatever pyarrow raises becomes an error with its row.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from equipoise.core.errors import UserError, first_line
 
 BATCH = 200  # rows
 ALWAYS_FINE = 128 * 2**20  # bytes decoded, whatever the size of the file
+POINTER = 8  # bytes of a value in a Python list, even of None, which takes a bit in Parquet
 MOST_DECODED = 1_000  # decoded : size of the file; a dictionary of few values reaches 200
 
 Row = dict[str, Any]
@@ -35,32 +37,46 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
     try:
         file = pyarrow.parquet.ParquetFile(path)
         schema = file.schema_arrow
+        groups = [file.metadata.row_group(place) for place in range(file.num_row_groups)]
     except Exception as error:  # strangers' bytes: pyarrow has no list of what it raises
         raise UserError(f"{path}: not a Parquet file ({first_line(error)})") from None
     number, decoded, ceiling = 0, 0, max(ALWAYS_FINE, MOST_DECODED * path.stat().st_size)
+    too_much = f"{path}: {path.stat().st_size:,} bytes unfold to more than {ceiling:,} by row "
+    advice = "; refused. Write it again as JSONL if this is meant"
+    largest = max([1, *(group.total_byte_size for group in groups)])  # a text of this size may be in every row
     with file:
         columns = choose(schema)
         wanted = set(schema.names) if columns is None else {name.split(".")[0] for name in columns}
         _refuse_doubled(path, [field for field in schema if field.name in wanted])
-        batches = file.iter_batches(BATCH, columns=None if columns is None else list(columns))
+        at_once = min(BATCH, ceiling // largest) or 1
+        batches = file.iter_batches(at_once, columns=None if columns is None else list(columns))
         while True:
             try:
                 batch = next(batches, None)
-                decoded += 0 if batch is None else batch.get_total_buffer_size()
+                if batch is not None:
+                    decoded += batch.get_total_buffer_size() + POINTER * sum(map(_count, batch.columns))
             except Exception as error:
                 raise UserError(f"{path}: damaged after row {number:,} ({first_line(error)})") from None
             if batch is None:
                 return
+            if decoded > ceiling:
+                raise UserError(f"{too_much}{number + 1:,}{advice}")
             for row, problem in _converted(batch):
                 number += 1
                 # a dictionary's text is one in the batch and one per row here
                 decoded += sum(len(value) for value in row.values() if type(value) is str)
                 if decoded > ceiling:
-                    raise UserError(
-                        f"{path}: {path.stat().st_size:,} bytes unfold to more than {ceiling:,} by row "
-                        f"{number:,}; refused. Write it again as JSONL if this is meant"
-                    )
+                    raise UserError(f"{too_much}{number:,}{advice}")
                 yield number, row, problem
+
+
+def _count(array: Any) -> int:
+    """Its values and all values below them."""
+    import pyarrow.types as types
+
+    if types.is_list(array.type) or types.is_large_list(array.type):
+        return len(array) + _count(array.flatten())
+    return len(array) + sum(map(_count, array.flatten() if types.is_struct(array.type) else []))
 
 
 def _converted(batch: Any) -> Iterator[tuple[Row, str]]:

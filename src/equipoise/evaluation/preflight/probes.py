@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import io
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,7 +22,7 @@ from PIL import Image
 
 from equipoise.core.errors import UserError
 from equipoise.core.plugins import own_code
-from equipoise.data.images import decode_image
+from equipoise.data.images import decode_image, encoded
 from equipoise.data.items import ImageRef
 from equipoise.evaluation.embedding.cache import Vector
 from equipoise.evaluation.embedding.embed import batched, unit
@@ -161,9 +160,8 @@ def _picture(*things: tuple[str, str, float, float]) -> Image.Image:
 
 
 def _opened(image: Image.Image, kind: str, exif: Image.Exif | None = None) -> Image.Image:
-    stream = io.BytesIO()
-    image.save(stream, kind, **({"exif": exif} if exif else {}))
-    return decode_image(stream.getvalue(), ImageRef(path="a drawn picture"))
+    data = encoded(image, kind, **({"exif": exif} if exif else {}))
+    return decode_image(data, ImageRef(path="a drawn picture"))
 
 
 SAME = 1e-4  # drift below which two inputs have one row
