@@ -137,7 +137,7 @@ def test_what_the_verb_refuses(
     assert run(*asked, "--out", str(precious), monkeypatch=monkeypatch) == 2
     assert precious.read_text() == "precious"
     assert run(*asked, "--out", str(tmp_path / "court.md"), monkeypatch=monkeypatch) == 2
-    assert "ends in .html" in capsys.readouterr().err
+    assert "ends in .html with --models" in capsys.readouterr().err
     assert run(*asked[:3], monkeypatch=monkeypatch) == 2
     assert "1 different models, expected at least 3" in capsys.readouterr().err
     other = tmp_path / "other.jsonl"

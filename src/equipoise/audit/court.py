@@ -140,7 +140,7 @@ def suspicion(answers: Answers) -> Suspicion:
         before = now
         kept, turned = np.exp(kept - total[:, None]), np.exp(turned - total[:, None])
         share = float(np.clip(counts @ turned.sum(1) / counts.sum(), 1 / counts.sum(), _MOST_FLIPPED))
-        probability = 1 / (1 + np.exp(-eta))  # and one step of Newton's
+        probability = 1 / (1 + np.exp(-eta))  # one Newton step
         weight = (kept + turned)[:, :, None]
         expected = kept[:, :, None] * right[:, None, :] + turned[:, :, None] * (1 - right[:, None, :])
         gradient = np.where(seen, expected - weight * probability, 0)

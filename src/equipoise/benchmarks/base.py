@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from equipoise.core.errors import Problems, UserError
+from equipoise.core.errors import UserError
 from equipoise.data.items import Item
 
 DATA = Path(__file__).with_name("data")
@@ -53,20 +53,6 @@ def in_words(count: int | None) -> str:
             return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.1f} GB"
-
-
-_NEEDED: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (  # by a metric: what an item lacks, whether it has it
-    ("truth", "lack the tag 'label'", lambda item: "label" in item.tags),
-    ("groups", "are answers without the tags 'pair' and 'ask' (text or image)",
-     lambda item: not _answered(item) or ("pair" in item.tags and item.tags.get("ask") in ("text", "image"))),
-    ("image", "are not two images and two captions (negative_images, negatives that describe them, \"paired\": true)",
-     lambda item: item.paired or _answered(item)),
-)  # fmt: skip
-
-
-def _answered(item: Any) -> bool:
-    """Whether these are scores of a generative model's answers."""
-    return bool(getattr(item, "answers", ()))
 
 
 CHECKED = ConfigDict(revalidate_instances="always")  # a user's own: whatever they wrote
@@ -135,14 +121,6 @@ class Benchmark:
         """Refuse a rule that this benchmark does not have, before a model has scored it for an hour."""
         if rule is not None and rule not in (known := [*self.averages, PLAIN]):
             raise UserError(f"{self.name}: no average {rule!r}; it has {', '.join(known)} (equipoise bench show)")
-
-    def require_tags(self, items: Sequence[Any]) -> None:
-        """Refuse items, or scores, that lack what its metrics read, before a model has scored them for an hour."""
-        problems = Problems(f"{self.name}: items that its metrics cannot be measured on")
-        for metric, what, has in _NEEDED:
-            if metric in (*self.metrics, *self.chance) and (without := [one.id for one in items if not has(one)]):
-                problems.add("", f"{len(without):,} of {len(items):,} items {what}, for instance {without[0]!r}")
-        problems.raise_if_any("Add what is missing, or give the items ids that are not the benchmark's.")
 
 
 @functools.cache

@@ -23,7 +23,9 @@ def audit(
     bench: Bench,
     source: Source = None,
     as_json: bool = typer.Option(False, "--json", help="the whole record as JSON"),
-    out: Path | None = typer.Option(None, help="write it to this file: .html or .md, with --json .json"),
+    out: Path | None = typer.Option(
+        None, help="write it to this file: .html or .md; with --models .html; with --json .json"
+    ),
     models: list[Path] | None = typer.Option(
         None, help="a run or a file of published answers, once for each model: which labels do they contradict?"
     ),
@@ -42,7 +44,8 @@ def audit(
     if out is not None:
         kinds = [".json"] if as_json else [".html"] if models else [".html", ".md"]
         if out.suffix not in kinds:
-            raise UserError(f"--out {out}: name a file that ends in {' or '.join(kinds)}")
+            given = " with --json" if as_json else " with --models" if models else ""
+            raise UserError(f"--out {out}: name a file that ends in {' or '.join(kinds)}{given}")
         refuse_foreign(out, MARKS[out.suffix])
     items, benchmark = registry.load(bench, source)
     if models:

@@ -186,8 +186,8 @@ def train(
         return
     made = saved_spec(loaded, finished)
     if known:
-        again = f"for more steps or other settings name another --out (from this model on: --model {made})"
-        typer.echo(f"{out} already holds this finished run; nothing was trained; {again}", err=True)
+        again = f"For more steps or other settings, name another --out (to start from this model: --model {made})."
+        typer.echo(f"{out} already holds this finished run; nothing was trained. {again}", err=True)
     if watch is not None and watch_images is not None:
         _before_and_after(model, made, watch, watch_images, out, device)
     if evaluation and evaluation.best and (best := Checkpoints(out).best(evaluation.best)) is not None:

@@ -32,6 +32,7 @@ from equipoise.evaluation.embedding.cache import ALONE, EmbeddingCache, Ranks, S
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
+from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import BenchmarkId, ItemCounts, Numbers, Preflight, RunRecord, Seconds, Settings
 from equipoise.evaluation.results import (
     benchmark_id,
@@ -143,7 +144,7 @@ class ItemsTask:
 
     def about(self) -> BenchmarkId:
         if self.benchmark is not None:
-            self.benchmark.require_tags(self.items)
+            require_tags(self.benchmark, self.items)
         return benchmark_id(self.items, self.benchmark, self.name, self.limit)
 
     def photos(self, how: ScoringOptions) -> dict[str, bytes]:
@@ -312,7 +313,7 @@ def read_benchmarks(
         items, benchmark = registry.load(name, folder, splits)
         registry.require_images(name, items)
         benchmark.require_rule(average)
-        benchmark.require_tags(items)
+        require_tags(benchmark, items)
         tasks.append(ItemsTask(benchmark.name, items, data or folder, benchmark))
     labels = [one.name for one in tasks]
     if templates is not None and not any(one.kind != "items" for one in tasks):

@@ -2,7 +2,7 @@
 
 Order and rounding follow torchvision's Resize, CenterCrop, RGB, ToTensor, Normalize, which OpenAI's CLIP
 and open_clip use. Evaluation and training decode every photo to RGB first (`images.py`), so a palette
-image is resized in colour. EXIF rotation is not applied, as in theirs.
+image is resized in colour. EXIF rotation is not applied; their code does not apply it either.
 """
 
 from __future__ import annotations

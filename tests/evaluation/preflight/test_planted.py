@@ -102,7 +102,7 @@ class AlwaysFirst:
         return [0.5] * duels
 
 
-TWELVE = [  # the twelfth, embeddings of other weights, is in test_kept.py: it takes two models
+TWELVE = [  # the twelfth, embeddings of other weights, is in test_judging.py: it takes two models
     (SiglipPaddingTrue, "text padding"),
     (GeluSwap, "activation"),
     (NotNormalised, "normalisation"),

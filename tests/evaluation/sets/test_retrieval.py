@@ -175,6 +175,15 @@ def test_flickr8k_by_its_list(folder: Path) -> None:
         open_set("flickr8k-retrieval", source=folder, split="dev")
 
 
+@pytest.mark.parametrize("kind", ["retrieval", "zeroshot"])
+def test_clip_benchmarks_retrieval_shards_are_not_read(folder: Path, kind: str) -> None:
+    (folder / "test").mkdir()
+    (folder / "test" / "nshards.txt").write_text("1")
+    (folder / "dataset_type.txt").write_text("retrieval\n")
+    with pytest.raises(UserError, match=r"retrieval shards are not read\. Write retrieval:FILE"):
+        open_set(f"{kind}:{folder}")
+
+
 def test_items_lend_their_captions(folder: Path) -> None:
     items = [
         Item(id=f"{c}{n}", image=ImageRef(path=f"{c}.png"), caption=f"a {c} square", negatives=texts(f"no {c} {n}"))

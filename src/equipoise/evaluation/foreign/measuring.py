@@ -24,6 +24,7 @@ from equipoise.evaluation.foreign.reading import read_any
 from equipoise.evaluation.foreign.sheets import Foreign
 from equipoise.evaluation.metrics import Metric, order_flips
 from equipoise.evaluation.outcomes import ROWS, outcomes_of
+from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import BenchmarkId, Metrics, ModelCard, Published, RunRecord, Seconds, Settings
 from equipoise.evaluation.results import benchmark_id, claim, images_id, write_run, write_set
 from equipoise.evaluation.run import Result, new_record
@@ -196,7 +197,7 @@ def require_groups(rows: Sequence[ItemScores], benchmark: Benchmark, rule: str |
             f"{benchmark.name} is averaged ({rule or benchmark.rule}), for instance {without[0].id!r}. Name the folder "
             'of the annotation files with --source, or put the tags into the file: "tags": {"split": "..."}'
         )
-    benchmark.require_tags(rows)
+    require_tags(benchmark, rows)
 
 
 def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) -> Sequence[ItemScores]:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from equipoise.benchmarks import registry
 from equipoise.core import stats
 from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.files import read_text
 from equipoise.data.images import open_source
 from equipoise.data.readers.sets.captions import (
     caption_set,
@@ -162,6 +163,12 @@ def _open(bench: str, source: Path | None, data: Path | None, split: str, templa
 
 
 def _folder(path: Path, split: str, templates: Path | None, name: str) -> AnySet:
+    shards = path / "dataset_type.txt"
+    if name.endswith("-retrieval") or (shards.is_file() and read_text(shards).strip().lower() == "retrieval"):
+        raise UserError(
+            f"{path}: retrieval is read from a file of captions, not from a folder; CLIP_benchmark's retrieval shards "
+            "are not read. Write retrieval:FILE and name the photos' folder or shards with --images"
+        )
     if is_class_folder(path) or is_class_folder(path / split):
         return replace(read_classes(path, split, templates), name=name)
     raise UserError(f"{path}: nothing in this folder that is read here. --bench is one of: {FORMS}")
