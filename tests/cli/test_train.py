@@ -94,7 +94,7 @@ def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, ph
     known = run(*asked)
     sys.modules.pop("my_recipes", None)
     assert known[0] == 0 and "run already holds this finished run; nothing was trained" in known[2]
-    assert "another --out (from this model on: --model hf:run/model)" in known[2]
+    assert "another --out (to start from this model: --model hf:run/model)" in known[2]
     judged = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     base, *steps = [one["metrics"]["augmented"] for one in judged if "metrics" in one]
     assert max(steps) <= base and "best on items.jsonl: no step beat the base; run/model is the last step" in out
