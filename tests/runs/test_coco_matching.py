@@ -130,7 +130,7 @@ def test_negatives_do_not_match_positives_do_and_states_are_those_of_the_text(co
     assert torch.allclose(features.match[-PHOTOS:], wanted, atol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_script_writes_lines_and_scores_that_can_be_kept_and_resumes(coco: Any, folder: Path) -> None:
     data, out = folder / "data", folder / "out"
     command = [sys.executable, str(RUNS / "coco/matching.py"), str(data), "--out", str(out), "--seeds", "0", "--only"]
