@@ -49,7 +49,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 
 from needs import existing
-from phrases import phrases
+from phrases import phrases, written
 from PIL import Image
 from thesaurus import published, reworded
 
@@ -354,6 +354,11 @@ def check(options: argparse.Namespace) -> None:
         own = items(name)
         same = sum(_plain(item.caption) in trained for item in own)
         print(f"{name}: {same:,} of {len(own):,} captions are also captions of training photos")
+    bare = {written(text, True) for kind in ("phrases", "thesaurus") for item in items(f"train-{kind}")
+            for text in (item.caption, *(own.text for own in item.positives))}  # fmt: skip
+    own = [item for part in ("attributes", "relations") for item in items(f"test-replace_{part}")]
+    same = sum(written(item.caption, True) in bare for item in own)
+    print(f"test-replace: {same:,} of {len(own):,} captions are true texts of training phrases, ignoring articles")
     for law in ("symmetric", "inverse"):
         test = {item.caption for item in items(f"test-vsr_{law}")}
         own = items(f"dev-vsr_{law}")

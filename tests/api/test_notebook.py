@@ -59,7 +59,8 @@ def test_names_are_offered_by_tab_and_import_is_light() -> None:
 
 def test_captions_to_page(folder: Path, pairs: list[tuple[str, str]], tmp_path: Path) -> None:
     items = eq.perturb(pairs, recipe="balanced")
-    assert "hard positives" in repr(items) and len(items[:3]) == 3
+    assert "hard positives" in repr(items) and len(items[:3]) == 3 and "<table>" in items._repr_html_()
+    assert items[0].caption in items._repr_html_()
     old = eq.evaluate("world", items, images=folder, label="old")
     new = eq.evaluate(Colour(), items, images=folder)
     assert new.label == "Colour" and "old" in repr(old) and len(repr(old)) < 600

@@ -76,6 +76,13 @@ class Items(Sequence[Item]):
         both = sum(bool(item.positives and item.negatives) for item in self)
         return f"{len(self):,} item{'s' * (len(self) != 1)}, {both:,} with hard positives and hard negatives"
 
+    def _repr_html_(self) -> str:
+        rows = [["caption", "hard positive", "hard negative"]]
+        for item in self[:5]:
+            rows.append([item.caption, *(own[0].text if own else "" for own in (item.positives, item.negatives))])
+        cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
+        return f"<p>{self!r}</p><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+
     def to_frame(self) -> DataFrame:
         """One row an item; hard positives and hard negatives are lists."""
         return frame(

@@ -71,7 +71,7 @@ def perturb(
         int | None,
         typer.Option(
             min=1,
-            help="tokens of an answer; if not given 30 for replace, 20 for swap, 120 for balanced",
+            help="tokens of an answer (default: 30 for replace, 20 for swap, 120 for balanced)",
         ),
     ] = None,
     llm_temperature: Annotated[float, typer.Option(min=0.0, help="0 decodes the likeliest answer")] = 0.0,
