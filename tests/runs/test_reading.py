@@ -11,6 +11,7 @@ KEY = """number\tsource\tsort\timage\tfrom\tto
 1\tflickr8k\tswap positive\ta.jpg\t\t
 2\tflickr8k\tswap positive\tb.jpg\t\t
 3\tREPLACE\tpublished negative\tc.jpg\t\t
+4\tcoco\treplace positive\td.jpg\t\t
 """
 
 
@@ -25,13 +26,16 @@ def _count(folder: Path, *verdicts: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_each_sort_is_counted_apart(tmp_path: Path) -> None:
-    printed = _count(tmp_path, "1\tpass\t\n2\tfail\twhy\n3\tpass\n", "1\tpass\n2\tpass\n3\tfail\n").stdout
+    printed = _count(
+        tmp_path, "1\tpass\t\n2\tfail\twhy\n3\tpass\n4\tpass\ttrivial\n", "1\tpass\n2\tpass\n3\tfail\n4\tpass\n"
+    ).stdout
     assert "| flickr8k, swap positive | 2 | 1 = 50.0% [9.5%, 90.5%] | 2 = 100.0%" in printed
     assert "| REPLACE, published negative | 1 | 1 = 100.0%" in printed
-    assert "same verdict: 1 of 3" in printed
+    assert "same verdict: 2 of 4" in printed
+    assert "reader 1 called trivial: 1 of 1" in printed and "reader 2 called trivial: 0 of 1" in printed
 
 
 def test_a_missing_verdict_is_no_pass(tmp_path: Path) -> None:
-    done = _count(tmp_path, "1\tpass\n3\tpass\n")
+    done = _count(tmp_path, "1\tpass\n3\tpass\n4\tpass\n")
     assert done.returncode != 0
     assert "no verdict for [2]" in done.stderr
