@@ -153,6 +153,8 @@ def test_the_whole_loop_in_two_processes(tiny_model, tiny_items, tmp_path):
     one, two = (load_file(folder / "model.safetensors") for folder in (alone, tmp_path / "two" / "model"))
     base = tiny_model().network.state_dict()
     for name, value in one.items():
-        torch.testing.assert_close(two[name], value, rtol=0, atol=2e-5, msg=lambda m, n=name: f"{n}: {m}")
+        # The gradient of a key's bias is zero but for rounding, which Adam scales up: by how much depends on the CPU.
+        far = 1e-3 if name.endswith("k_proj.bias") else 2e-5
+        torch.testing.assert_close(two[name], value, rtol=0, atol=far, msg=lambda m, n=name: f"{n}: {m}")
     assert max((one[name] - base[name]).abs().max() for name in one) > 1e-3  # it did learn something
     assert len((tmp_path / "two" / "log.jsonl").read_text().splitlines()) == 6 + 3  # steps; the base, two epochs
