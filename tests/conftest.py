@@ -47,6 +47,10 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     """Runs a command line: exit code, standard output, standard error."""
     from equipoise.cli import main
 
+    # transformers keeps the standard error of the test that loaded it, which is closed by now. Without its handler
+    # logging writes to the present one.
+    monkeypatch.setattr(logging.getLogger("transformers"), "handlers", [])
+
     def called(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["equipoise", *arguments])
         with pytest.raises(SystemExit) as ended:
