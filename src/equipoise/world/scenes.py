@@ -1,4 +1,4 @@
-"""Scenes: a few things with kind, colour, size, texture, place and action. Relations follow from the places.
+"""Makes scenes: a few things with kind, colour, size, texture, place and action. Relations follow from the places.
 
 Coordinates run from 0 to 1 over the picture, x to the right and y downwards.
 """
@@ -23,9 +23,6 @@ APART = 0.06  # smallest gap between a thing and another that is above it, but n
 TOUCHING = 0.015
 MARK = 0.09  # room around a thing for the marks of its action
 
-# Few kinds are common and many are rare, as in real photos. So a batch has several pictures of the same two things,
-# which teaches a contrastive model where things are.
-KIND_WEIGHTS = [1 / (rank + 2) for rank in range(len(KINDS))]
 _KINDS, _COLOURS, _SIZES, _TEXTURES = list(KINDS), list(COLOURS), list(SIZES), list(TEXTURES)
 _RELATIONS, _ACTIONS = list(RELATIONS), list(ACTIONS)
 
@@ -161,24 +158,20 @@ def _finish(rng: Random, objects: Iterable[Object]) -> Scene:
 
 
 def _kind(rng: Random, taken: set[str]) -> str:
+    """Few kinds are common and many are rare, as in real photos. So a batch has several pictures of the same two
+    things, which teaches a contrastive model where things are."""
+    weights = [1 / (rank + 2) for rank in range(len(_KINDS))]
     while True:
-        kind: str = rng.choices(_KINDS, KIND_WEIGHTS)[0]
+        kind: str = rng.choices(_KINDS, weights)[0]
         if kind not in taken:
             return kind
 
 
 def _object(rng: Random, kind: str, size: str | None = None, scale: float | None = None) -> Object:
     size = size or rng.choice(_SIZES)
-    return Object(
-        kind,
-        rng.choice(_COLOURS),
-        size,
-        rng.choice(_TEXTURES),
-        0.5,
-        0.5,
-        scale or rng.choice(SCALES[size]),
-        rng.uniform(-1, 1),
-    )
+    colour, texture = rng.choice(_COLOURS), rng.choice(_TEXTURES)
+    scale = scale or rng.choice(SCALES[size])
+    return Object(kind, colour, size, texture, 0.5, 0.5, scale, rng.uniform(-1, 1))
 
 
 def _at(thing: Object, x: float, y: float) -> Object:

@@ -1,6 +1,7 @@
-"""The checks of a model: each a number, a verdict, why it matters and the fix.
+"""Checks whether a model is called correctly: batches, texts, pictures and pixels.
 
-Most numbers are a *drift* (embedding/embed.py): how far an answer moves between two ways of asking for it.
+Each check gives a number, a verdict, why it matters and the fix. Most numbers are a *drift* (embedding/embed.py): how
+far an answer moves between two ways of asking for it.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from equipoise.core.errors import UserError
 from equipoise.evaluation.embedding.cache import Vector
 from equipoise.evaluation.embedding.embed import HARMFUL, distances, drift, scale
 from equipoise.evaluation.preflight import probes
-from equipoise.evaluation.preflight.probes import SAME, Subject, watched
+from equipoise.evaluation.preflight.tested_model import TestedModel, watched
 from equipoise.evaluation.record import Check
 from equipoise.models import OF_PHOTOS, kind_named
 from equipoise.models.base import tells_tokens
 from equipoise.models.preprocess import CLIP_MEAN, CLIP_STD
 
 Verdict = Literal["fine", "suspicious", "wrong"]
+_Checking = Callable[[TestedModel], Check | None]
 
 ROUNDING = 0.001  # drift; float32 stays far below it
+SAME = 1e-4  # drift below which two inputs have one row
 COLLAPSED = 0.9999  # mean cosine of different inputs
 CROWDED = 0.999
 SHORT_TEXT, CAPTION = 8, 16  # words: shorter than most captions; shorter than many
@@ -46,64 +49,59 @@ TEXTS = tomllib.loads((Path(__file__).parent / "data" / "checks.toml").read_text
 def check(name: str, number: float | None, found: str, verdict: Verdict, text: str = "") -> Check:
     """Why it matters and the fix are those of data/checks.toml under `text`, or else under the name."""
     number = None if number is None or not np.isfinite(number) else float(number)
-    why, fix = (TEXTS[text or name][part] for part in ("why", "fix"))
-    return Check(name=name, number=number, found=found, verdict=verdict, why=why, fix="" if verdict == "fine" else fix)
+    words = TEXTS[text or name]
+    fix = "" if verdict == "fine" else words["fix"]
+    return Check(name=name, number=number, found=found, verdict=verdict, why=words["why"], fix=fix)
 
 
-def run(checks: Sequence[Callable[[Subject], Check | None]], subject: Subject, stop: bool = False) -> list[Check]:
+def run(checks: Sequence[_Checking], tested: TestedModel, stop: bool = False) -> list[Check]:
     """The checks that apply. With `stop` none after one that is wrong. A model that fails an easy question is wrong,
     whatever it raised."""
     done: list[Check] = []
-    for one in checks:
+    for make in checks:
         try:
-            found = one(subject)
+            made = make(tested)
         except UserError as error:
-            name = one.__name__.strip("_").replace("_", " ")
-            found = check(name, None, str(error), "wrong", "failed")
-        done += [found] if found is not None else []
+            name = make.__name__.strip("_").replace("_", " ")
+            made = check(name, None, str(error), "wrong", "failed")
+        if made is not None:
+            done.append(made)
         if stop and done and done[-1].verdict == "wrong":
             break
     return done
 
 
-def _shape(subject: Subject) -> Check:
-    if not subject.encodes:
-        many = subject.scores(probes.shapes()[:2], probes.SHORT[:3]).size
+def _shape(tested: TestedModel) -> Check:
+    if not tested.encodes:
+        many = tested.scores(probes.shapes()[:2], probes.SHORT[:3]).size
         return check("shape", many, "one score for each pair", "fine", "shape of scores")
     try:
-        widths = [rows.shape[1] for rows in subject.some]
+        widths = [rows.shape[1] for rows in tested.small_batches]
     except UserError as error:
-        swapped = subject.answers("embed_texts", probes.shapes()) and subject.answers("embed_images", probes.SHORT)
+        swapped = tested.accepts("embed_texts", probes.shapes()) and tested.accepts("embed_images", probes.SHORT)
         return check("shape", None, str(error), "wrong", "swapped towers" if swapped else "shape of rows")
     found = f"images {widths[0]} wide, texts {widths[1]}"
     return check("shape", widths[0], found, "fine" if widths[0] == widths[1] else "wrong")
 
 
-def _finite(subject: Subject) -> Check:
-    rows = [*subject.shown.values(), *subject.read.values()]
+def _finite(tested: TestedModel) -> Check:
+    rows = [*tested.picture_rows.values(), *tested.text_rows.values()]
     bad = sum(not np.isfinite(row).all() for row in rows)
-    what = "embeddings hold NaN or infinity, or are zero" if subject.encodes else "scores are NaN or infinity"
+    what = "embeddings hold NaN or infinity, or are zero" if tested.encodes else "scores are NaN or infinity"
     return check("finite", bad, f"{bad} of {len(rows)} {what}", "wrong" if bad else "fine")
 
 
-def _determinism(subject: Subject) -> Check:
-    images, texts = subject.some
-    again = subject.images(probes.shapes()), subject.texts(probes.SHORT)
-    moved = drift(images, again[0]), drift(texts, again[1])
-    return _of_drift("determinism", max(moved), "the same batch asked for twice")
+def _determinism(tested: TestedModel) -> Check:
+    images, texts = tested.small_batches
+    images_again, texts_again = tested.images(probes.shapes()), tested.texts(probes.SHORT)
+    moved = max(drift(images, images_again), drift(texts, texts_again))
+    return _of_drift("determinism", moved, "the same batch asked for twice")
 
 
-def _collapse(subject: Subject) -> Check:
-    """Whether a pair scorer's score depends on the picture and on the text."""
-    pictures, texts = (np.stack(list(rows.values())) for rows in (subject.shown, subject.read))
-    if not subject.encodes:
-        spread = [float(np.abs(rows - rows[0]).max()) for rows in (pictures, texts)]
-        level = 1e-6 * max(1e-6, *map(float, (np.abs(pictures).max(), np.abs(texts).max())))
-        dead = [name for name, value in zip(("the picture", "the text"), spread, strict=True) if value <= level]
-        found = f"another picture changes a score by up to {spread[0]:.2g}, another text by up to {spread[1]:.2g}"
-        if dead:
-            found = f"the score does not depend on {' or '.join(dead)}"
-        return check("collapse", min(spread), found, "wrong" if dead else "fine")
+def _collapse(tested: TestedModel) -> Check:
+    pictures, texts = np.stack(list(tested.picture_rows.values())), np.stack(list(tested.text_rows.values()))
+    if not tested.encodes:
+        return _collapse_of_scores(pictures, texts)
     cosines = {"images": _mean_cosine(pictures), "texts": _mean_cosine(texts)}
     most = max(cosines.values())
     found = ", ".join(f"mean cosine of different {name} {cosine:.4f}" for name, cosine in cosines.items())
@@ -111,22 +109,34 @@ def _collapse(subject: Subject) -> Check:
     return check("collapse", most, found, verdict)
 
 
-def _text_batch(subject: Subject) -> Check:
+def _collapse_of_scores(pictures: Vector, texts: Vector) -> Check:
+    """Whether a pair scorer's score depends on the picture and on the text."""
+    by_picture, by_text = float(np.abs(pictures - pictures[0]).max()), float(np.abs(texts - texts[0]).max())
+    nothing = 1e-6 * max(1e-6, float(np.abs(pictures).max()), float(np.abs(texts).max()))
+    dead = ["the picture"] if by_picture <= nothing else []
+    dead += ["the text"] if by_text <= nothing else []
+    found = f"another picture changes a score by up to {by_picture:.2g}, another text by up to {by_text:.2g}"
+    if dead:
+        found = f"the score does not depend on {' or '.join(dead)}"
+    return check("collapse", min(by_picture, by_text), found, "wrong" if dead else "fine")
+
+
+def _text_batch(tested: TestedModel) -> Check:
     texts = probes.SHORT
-    alone = subject.alone(texts[:6])
+    alone = tested.one_by_one(texts[:6])
     moved = max(
-        drift(alone, subject.some[1][:6]),
-        drift(alone, subject.texts(texts[::-1])[::-1][:6]),
-        _reordered(alone, subject.of_texts(texts[:6]), np.stack(list(subject.read.values()))),
+        drift(alone, tested.small_batches[1][:6]),
+        drift(alone, tested.texts(texts[::-1])[::-1][:6]),
+        _reordered(alone, tested.rows_of_texts(texts[:6]), np.stack(list(tested.text_rows.values()))),
     )
     return _of_drift("text batch", moved, "texts alone against in batches of several orders")
 
 
-def _text_padding(subject: Subject) -> Check:
+def _text_padding(tested: TestedModel) -> Check:
     picked = [*probes.SHORT[:4], *probes.WORDS[:2], probes.LONG]
-    moved = drift(subject.alone(picked), subject.of_texts(picked))
-    _, seen = subject.seen
-    ids = seen.ids()
+    moved = drift(tested.one_by_one(picked), tested.rows_of_texts(picked))
+    seen = tested.network.texts
+    ids = seen.token_ids()
     if (
         moved <= HARMFUL
         and ids is not None
@@ -138,34 +148,34 @@ def _text_padding(subject: Subject) -> Check:
     return _of_drift("text padding", moved, "texts alone against with longer neighbours")
 
 
-def _image_batch(subject: Subject) -> Check:
+def _image_batch(tested: TestedModel) -> Check:
     pictures = probes.all_pictures()
     picked = [pictures[place] for place in (0, 16, 33, 41, 43, 64, 65)]
-    alone = subject.alone(picked)
-    orders = drift(subject.some[0], subject.images(probes.shapes()[::-1])[::-1])
-    moved = max(drift(alone, subject.of_images(picked)), orders)
+    alone = tested.one_by_one(picked)
+    orders = drift(tested.small_batches[0], tested.images(probes.shapes()[::-1])[::-1])
+    moved = max(drift(alone, tested.rows_of_pictures(picked)), orders)
     return _of_drift("image batch", moved, "images alone against in a batch, in two orders")
 
 
-def _own_cache(subject: Subject) -> Check:
+def _own_cache(tested: TestedModel) -> Check:
     """Copies of pictures that are gone when the next is made, at the same place in memory: kept answers show."""
     pictures = probes.shapes()[:4]
-    fresh = [subject.images([picture.copy()]) for picture in pictures]
-    stale = drift(subject.of_images(pictures), np.concatenate(fresh))
+    fresh = [tested.images([picture.copy()]) for picture in pictures]
+    stale = drift(tested.rows_of_pictures(pictures), np.concatenate(fresh))
     return _of_drift("own cache", stale, "pictures against their copies, one after the other")
 
 
-def _text_end(subject: Subject) -> Check:
+def _text_end(tested: TestedModel) -> Check:
     """Compared up to the context length where the model states it, else up to what captions have."""
-    near = SAME * scale(subject.of_texts(probes.SHORT))
+    near = SAME * scale(tested.rows_of_texts(probes.SHORT))
     differ = {}
     for words in probes.LENGTHS:
-        one, other = subject.of_texts(probes.endings(words))
+        one, other = tested.rows_of_texts(probes.endings(words))
         differ[words] = float(np.linalg.norm(one - other)) > near
     longest = next((words for words in reversed(probes.LENGTHS) if differ[words]), 0)
     lost = [words for words in probes.LENGTHS if not differ[words]]
     verdict: Verdict = "fine"
-    if any(words <= SHORT_TEXT or _fits(subject, words) for words in lost):
+    if any(words <= SHORT_TEXT or _fits(tested, words) for words in lost):
         verdict = "wrong"
     elif any(words <= CAPTION for words in lost):
         verdict = "suspicious"
@@ -173,18 +183,18 @@ def _text_end(subject: Subject) -> Check:
     return check("text end", longest, found, verdict)
 
 
-def _fits(subject: Subject, words: int) -> bool:
+def _fits(tested: TestedModel, words: int) -> bool:
     """Whether both texts are within the context length, by the model's own tokens or at two tokens a word."""
-    model = subject.model
+    model = tested.model
     if tells_tokens(model):
         return max(map(len, model.tokenize(probes.endings(words)))) <= int(model.context_length)
     stated = getattr(model, "context_length", None) or getattr(model, "card", {}).get("context_length")
-    stated = stated or subject.seen[1].positions
+    stated = stated or tested.network.texts.positions
     return isinstance(stated, int) and 2 * words <= stated
 
 
-def _vocabulary(subject: Subject) -> Check:
-    rows = subject.of_texts(probes.WORDS)
+def _vocabulary(tested: TestedModel) -> Check:
+    rows = tested.rows_of_texts(probes.WORDS)
     close = distances(rows) < SAME * scale(rows)
     shared = int((close.sum(1) > 1).sum())
     verdict: Verdict = "wrong" if shared > len(rows) / 10 else "suspicious" if shared else "fine"
@@ -192,33 +202,34 @@ def _vocabulary(subject: Subject) -> Check:
     return check("vocabulary", shared, found, verdict)
 
 
-def _case(subject: Subject) -> Check:
+def _case(tested: TestedModel) -> Check:
     """CLIP and SigLIP lower-case. A cased text tower is no mistake, as long as it understands capitals."""
-    small, capital = subject.of_texts(probes.SHORT), subject.of_texts(probes.CAPITALS)
+    small, capital = tested.rows_of_texts(probes.SHORT), tested.rows_of_texts(probes.CAPITALS)
     moved = drift(small, capital)
     found = f"{'ignored' if moved <= HARMFUL else 'matters'}: capitals move an answer by {moved:.2g}"
-    bad = subject.encodes and moved > HARMFUL and (subject.seen[1].family() is not None or _lost(subject, capital))
+    bad = tested.encodes and moved > HARMFUL and (tested.network.texts.family() is not None or _lost(tested, capital))
     return check("case", moved, found, "suspicious" if bad else "fine")
 
 
-def _lost(subject: Subject, texts: Vector) -> bool:
+def _lost(tested: TestedModel, texts: Vector) -> bool:
     """Whether an encoder names most pictures of the probe set, and with these texts fewer than half of those."""
-    scores, right = subject.matrix
-    other = subject.of_images([picture for picture, _ in probes.probe_set()]) @ texts.T
-    named, still = (int((one.argmax(1) == np.array(right)).sum()) for one in (scores, other))
-    return named > len(right) / 2 and still < named / 2
+    scores, right = tested.probe_scores
+    other = tested.rows_of_pictures([picture for picture, _ in probes.probe_set()]) @ texts.T
+    named = int((scores.argmax(1) == np.array(right)).sum())
+    still_named = int((other.argmax(1) == np.array(right)).sum())
+    return named > len(right) / 2 and still_named < named / 2
 
 
-def _special_tokens(subject: Subject) -> Check | None:
+def _special_tokens(tested: TestedModel) -> Check | None:
     """What the network is given of texts that have no word of their end in common; None where it cannot be watched,
     and for a prompt, which ends as it likes."""
-    if not subject.encodes:
+    if not tested.encodes:
         return None
     rows, table, family = [], 0, None
     for text in ("a red car", "a red house", "two small fish"):
         with watched() as seen:
-            subject.alone([text])
-        if (ids := seen.ids()) is None:
+            tested.one_by_one([text])
+        if (ids := seen.token_ids()) is None:
             return None
         table, family = max(count for count, _ in seen.tokens), seen.family()
         row = ids[-1].tolist()
@@ -236,11 +247,10 @@ def _special_tokens(subject: Subject) -> Check | None:
 def _of_drift(name: str, moved: float, what: str) -> Check:
     verdict: Verdict = "fine" if moved <= ROUNDING else "suspicious" if moved <= HARMFUL else "wrong"
     made = check(name, moved, f"{what}: drift {moved:.2g}", verdict)
-    if verdict != "suspicious":
-        return made
-    return made.model_copy(
-        update={"fix": f"Half precision does this; with float32: {made.fix[0].lower()}{made.fix[1:]}"}
-    )
+    if verdict == "suspicious":
+        fix = f"Half precision does this; with float32: {made.fix[0].lower()}{made.fix[1:]}"
+        made = made.model_copy(update={"fix": fix})
+    return made
 
 
 def _reordered(alone: Vector, batch: Vector, everything: Vector) -> float:
@@ -255,30 +265,29 @@ def _mean_cosine(rows: Vector) -> float:
     return float((rows @ rows.T)[np.triu_indices(len(rows), 1)].mean())
 
 
-def _exif_rotation(subject: Subject) -> Check:
+def _exif_rotation(tested: TestedModel) -> Check:
     """CLIP's and SigLIP's own preprocessing ignores the tag, and so do our loaders; of another model nobody knows."""
-    one, other = subject.of_images(probes.rotated())
-    moved = float(np.linalg.norm(one - other)) / scale(subject.of_images(probes.shapes()))
+    one, other = tested.rows_of_pictures(probes.rotated())
+    moved = float(np.linalg.norm(one - other)) / scale(tested.rows_of_pictures(probes.shapes()))
     found = f"{'applied' if moved <= HARMFUL else 'ignored'} (drift {moved:.2g})"
-    known = moved <= HARMFUL or kind_named(subject.spec) in {*OF_PHOTOS, "served"}
+    known = moved <= HARMFUL or kind_named(tested.spec) in {*OF_PHOTOS, "served"}
     return check("exif rotation", moved, found, "fine" if known else "suspicious")
 
 
-def _crop(subject: Subject) -> Check:
+def _crop(tested: TestedModel) -> Check:
     """A square is seen whole. Of a long picture both ends are seen, or neither; the middle always."""
     seen: dict[str, list[bool]] = {}
     for name, (plain, others) in probes.marked().items():
-        rows = subject.of_images([plain, *others])
+        rows = tested.rows_of_pictures([plain, *others])
         away = np.linalg.norm(rows[1:] - rows[0], axis=1)
-        seen[name] = [bool(one > ROUNDING * scale(subject.of_images(probes.shapes()))) for one in away]
+        seen[name] = [bool(one > ROUNDING * scale(tested.rows_of_pictures(probes.shapes()))) for one in away]
     blind = [corner for corner, one in zip(probes.CORNERS, seen["square"], strict=True) if not one]
     odd = [name for name in ("wide", "tall") if seen[name] != seen[name][::-1] or not all(seen[name][1:3])]
     ends = {name: seen[name][0] for name in ("wide", "tall")}
-    found = f"corners of a square seen: {sum(seen['square'])} of 4; ends of a long picture: " + ", ".join(
-        f"{name} {'both' if both else 'neither'}" for name, both in ends.items()
-    )
+    seen_ends = ", ".join(f"{name} {'both' if both else 'neither'}" for name, both in ends.items())
+    found = f"corners of a square seen: {sum(seen['square'])} of 4; ends of a long picture: {seen_ends}"
     verdict: Verdict = "fine"
-    family = subject.seen[0].family() if subject.encodes else None
+    family = tested.network.pictures.family() if tested.encodes else None
     if blind or odd:
         verdict = "wrong"
         found = "not seen: " + ", ".join([*blind, *(f"one side or the middle of a {name} picture" for name in odd)])
@@ -288,14 +297,14 @@ def _crop(subject: Subject) -> Check:
     return check("crop", float(sum(map(sum, seen.values()))), found, verdict)
 
 
-def pixels_seen(subject: Subject) -> Check | None:
+def pixels_seen(tested: TestedModel) -> Check | None:
     """What the first convolution is given of a black, a white and a red picture, and of one with four quarters."""
-    seen = subject.seen[0]
+    seen = tested.network.pictures
     if len(seen.pixels) < 5:
         return None
     each = seen.pixels[:: len(seen.pixels) // 5][:5]  # a network may look at each of the five several times
-    black, white, red, quarters, fine = (one[-1] for one in each)
-    low, high = (_middle(one) for one in (black, white))
+    black, white, red, quarters, fine = [pixels[-1] for pixels in each]
+    low, high = _middle(black), _middle(white)
     span = np.where(np.abs(high - low) < 1e-12, 1e-12, high - low)
     mean, std = -low / span, 1 / span
     name = next((key for key, known in KNOWN.items() if _same(known, (mean, std))), None)
@@ -303,7 +312,7 @@ def pixels_seen(subject: Subject) -> Check | None:
     problems = []
     if span.min() <= 0 or span.max() > 50 or span.max() < 0.02:
         problems.append(f"white minus black is {span.mean():.3g}, where 2 to 5 is common")
-    elif (stated := _stated(subject.model)) is not None and not _same(stated, (mean, std)):
+    elif (stated := _stated(tested.model)) is not None and not _same(stated, (mean, std)):
         problems.append(f"the model's own configuration says mean {_three(stated[0])}, deviation {_three(stated[1])}")
     elif not np.allclose(arrived := (_middle(red) - low) / span, (1, 0, 0), atol=0.1):
         order = " (BGR)" if np.allclose(arrived, (0, 0, 1), atol=0.1) else ""
@@ -313,8 +322,7 @@ def pixels_seen(subject: Subject) -> Check | None:
         problems.append(f"the picture arrives turned or mirrored: {', '.join(probes.CORNERS[one] for one in way)}")
     if problems:
         return check("pixels", float(span.mean()), "; ".join([shown, *problems]), "wrong")
-    odd = name in (None, "none") or (name == "ImageNet's" and (subject.encodes and seen.family() is not None))
-    own = _own_pixels(subject.model, probes.fine_grained())
+    own = _own_pixels(tested.model, probes.fine_grained())
     if own is not None and own.shape == fine.shape:
         away = 255 * float(np.abs((own - fine) / span[:, None, None]).mean())
     elif own is not None:  # another size: the network cuts or pads it first
@@ -322,8 +330,10 @@ def pixels_seen(subject: Subject) -> Check | None:
     else:
         away = _resampled((fine - low[:, None, None]) / span[:, None, None])
     shown += f"; {away:.1f} of 255 levels from {'Pillow' if own is None else 'its own preprocessor'}'s resize"
-    odd = odd and ((subject.encodes and seen.family() is not None) or _stated(subject.model) is None)
-    verdict: Verdict = "suspicious" if odd or away > BLURRED else "fine"
+    of_family = tested.encodes and seen.family() is not None
+    unusual = name in (None, "none") or (name == "ImageNet's" and of_family)
+    unusual = unusual and (of_family or _stated(tested.model) is None)
+    verdict: Verdict = "suspicious" if unusual or away > BLURRED else "fine"
     return check("pixels", float(span.mean()), shown, verdict, "resize" if away > BLURRED else "")
 
 
@@ -331,14 +341,14 @@ def _resampled(pixels: NDArray[np.float32]) -> float:
     """How many of 255 levels a resized picture is away from what Pillow makes of it: by the nearest of its filters, of
     the whole picture or of all but an edge (256 pixels, of which 224 are kept)."""
     height, width = pixels.shape[1:]
-    found = []
+    away = []
     for more in (1.0, 256 / 224):
         size = round(width * more), round(height * more)
         left, top = (size[0] - width) // 2, (size[1] - height) // 2
-        for one in (Resampling.BICUBIC, Resampling.BILINEAR, Resampling.LANCZOS):
-            made = probes.fine_grained().resize(size, one).crop((left, top, left + width, top + height))
-            found.append(np.abs(np.asarray(made, np.float32).transpose(2, 0, 1) - 255 * pixels).mean())
-    return float(min(found))
+        for resampling in (Resampling.BICUBIC, Resampling.BILINEAR, Resampling.LANCZOS):
+            made = probes.fine_grained().resize(size, resampling).crop((left, top, left + width, top + height))
+            away.append(np.abs(np.asarray(made, np.float32).transpose(2, 0, 1) - 255 * pixels).mean())
+    return float(min(away))
 
 
 def _middle(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -356,23 +366,24 @@ def _way_up(pixels: NDArray[np.float32]) -> list[int]:
 
 def _own_pixels(model: Any, picture: Image.Image) -> NDArray[np.float32] | None:
     """What the preprocessor that a model carries makes of a picture; None where it has none that can be asked."""
-    own = getattr(model, "preprocess", None)
-    processor: Any = getattr(model, "image_processor", None) or getattr(
-        getattr(model, "processor", None), "image_processor", None
-    )
+    preprocess: Any = getattr(model, "preprocess", None)
+    of_processor = getattr(getattr(model, "processor", None), "image_processor", None)
+    processor: Any = getattr(model, "image_processor", None) or of_processor
     try:
-        return np.asarray(own(picture) if own else processor([picture], return_tensors="np")["pixel_values"][0])
+        if preprocess:
+            return np.asarray(preprocess(picture))
+        return np.asarray(processor([picture], return_tensors="np")["pixel_values"][0])
     except Exception:  # a user's own method may raise anything
         return None
 
 
 def _stated(model: Any) -> tuple[Any, Any] | None:
     """Mean and deviation by that preprocessor."""
-    low, high = (_own_pixels(model, probes.solid((level,) * 3)) for level in (0, 255))
-    if low is None or high is None or low.ndim != 3 or len(low) != 3:
+    black, white = _own_pixels(model, probes.solid((0, 0, 0))), _own_pixels(model, probes.solid((255, 255, 255)))
+    if black is None or white is None or black.ndim != 3 or len(black) != 3:
         return None
-    span = _middle(high) - _middle(low)
-    return -_middle(low) / span, 1 / span
+    span = _middle(white) - _middle(black)
+    return -_middle(black) / span, 1 / span
 
 
 def _same(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:

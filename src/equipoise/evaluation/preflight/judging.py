@@ -1,6 +1,8 @@
-"""The checks of a model, made once; and those of what it says of the probe set: is it above chance, the right way
-round, and for which reasons not? The second time they are read from the cache folder, and only a few answers are asked
-for, to see that it is still the same model."""
+"""Runs all checks of a model, and has those of its scores: is it above chance on the probe set, and if not, why?
+
+The checks are made once. The second time they are read from the cache folder, and the model gives only a few answers,
+to see that it is still the same.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from equipoise.evaluation.embedding.cache import Vector
 from equipoise.evaluation.embedding.embed import HARMFUL, drift
 from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.checks import BASIC, PICTURES, READING, Verdict, check, pixels_seen, run
-from equipoise.evaluation.preflight.probes import Subject, other_activation
+from equipoise.evaluation.preflight.tested_model import TestedModel, other_activation
 from equipoise.evaluation.record import Check, Preflight
 from equipoise.models.base import kind_of, reads_images
 
@@ -57,8 +59,8 @@ def checked(model: Any, spec: str, folder: Path | None) -> Preflight | None:
         return Preflight(checks=kept.checks)
     found = preflight(model, spec)
     if other is not None and not any(one.name == "determinism" and one.verdict == "wrong" for one in found):
-        said = f"a model with this very card was checked before and gave other answers: drift {other:.2g}"
-        return Preflight(checks=[*found, check("identity", other, said, "wrong")])
+        words = f"a model with this very card was checked before and gave other answers: drift {other:.2g}"
+        return Preflight(checks=[*found, check("identity", other, words, "wrong")])
     with atomic_write(path) as handle:
         handle.write(_Kept(answers=now, checks=found).model_dump_json())
     return Preflight(checks=found)
@@ -99,25 +101,25 @@ def _colours(scores: Vector, right: list[int]) -> int:
     return int((level[rows, np.array(right) // COLOURS].argmax(1) == np.array(right) % COLOURS).sum())
 
 
-def _probe_set(subject: Subject) -> Check:
+def _probe_set(tested: TestedModel) -> Check:
     """Above chance: more than 35 of 100. Pictures of one thing stand or fall together, so a guesser may get 2 of 5."""
-    scores, right = subject.matrix
+    scores, right = tested.probe_scores
     count, n = _kinds(scores, right), len(right)
     found = f"{count} of {n} drawn things named, each one of {KINDS} (chance {n // KINDS})"
     return check("probe set", count, found, "fine" if count > 0.35 * n else "suspicious")
 
 
-def _sign(subject: Subject) -> Check:
-    scores, right = subject.matrix
+def _sign(tested: TestedModel) -> Check:
+    scores, right = tested.probe_scores
     count, n = _kinds(-scores, right), len(right)
     verdict: Verdict = "wrong" if count >= 0.8 * n else "fine"  # a guesser gets as many in 1 of 150 tries
     found = f"the right thing has the lowest score in {count} of {n} pictures (chance {n // KINDS})"
     return check("sign", count, found, verdict)
 
 
-def _channels(subject: Subject) -> Check | None:
+def _channels(tested: TestedModel) -> Check | None:
     """Meant for a model that knows the things: of another one the colours say nothing."""
-    scores, right = subject.matrix
+    scores, right = tested.probe_scores
     n = len(right)
     if _kinds(scores, right) <= 0.6 * n:
         return None
@@ -126,12 +128,12 @@ def _channels(subject: Subject) -> Check | None:
     return check("channels", count, found, "suspicious" if count <= 0.3 * n else "fine")
 
 
-def _lengths(subject: Subject) -> Check | None:
+def _lengths(tested: TestedModel) -> Check | None:
     """`eval` computes cosines whatever a model returns. A dot product of raw rows, as other code has it, may differ."""
-    if not subject.encodes:
+    if not tested.encodes:
         return None
-    scores, _ = subject.matrix
-    lengths = np.array([subject.lengths[text] for text in probes.SHORT], np.float32)
+    scores, _ = tested.probe_scores
+    lengths = np.array([tested.text_norms[text] for text in probes.SHORT], np.float32)
     left, right = np.triu_indices(scores.shape[1], 1)
     raw = scores * lengths
     changed = int(((scores[:, left] > scores[:, right]) != (raw[:, left] > raw[:, right])).sum())
@@ -143,12 +145,12 @@ def _lengths(subject: Subject) -> Check | None:
     return check("normalisation", changed, found, "suspicious" if changed > total / 100 else "fine")
 
 
-def _precision(subject: Subject) -> Check:
+def _precision(tested: TestedModel) -> Check:
     """Ties between different texts, which float32 does not have, and what rounding to bfloat16 would do."""
-    scores, _ = subject.matrix
+    scores, _ = tested.probe_scores
     left, right = np.triu_indices(scores.shape[1], 1)
     ties, total = int((scores[:, left] == scores[:, right]).sum()), len(scores) * len(left)
-    half = sorted(subject.seen[0].half | subject.seen[1].half)
+    half = sorted(tested.network.pictures.half | tested.network.texts.half)
     found = f"{ties} of {total} pairs of different texts tie; computed in {' and '.join(half) or 'float32'}"
     rounded = _bfloat16(scores)
     lost = int((rounded[:, left] == rounded[:, right]).sum())
@@ -162,19 +164,19 @@ def _bfloat16(values: Vector) -> Vector:
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
-def _activation(subject: Subject) -> Check | None:
+def _activation(tested: TestedModel) -> Check | None:
     """What runs against what the configuration says; and whether the model would do better with the other one."""
     if "torch" not in sys.modules:
         return None
-    seen = set.union(*(one.activations for one in subject.seen))
-    stated = set.union(*(one.stated for one in subject.seen))
+    seen = set.union(*(one.activations for one in tested.network))
+    stated = set.union(*(one.stated for one in tested.network))
     if not seen:
         return None
-    scores, right = subject.matrix
-    few = slice(0, 10) if subject.encodes else slice(0, 4)
+    scores, right = tested.probe_scores
+    few = slice(0, 10) if tested.encodes else slice(0, 4)
     pictures = [picture for picture, _ in probes.probe_set()[few]]
     with other_activation():
-        other = subject.scores(pictures, probes.SHORT)
+        other = tested.scores(pictures, probes.SHORT)
     ours = scores[few]
     changed = int((ours.argmax(1) != other.argmax(1)).sum())
     better = _margin(other, right[few]) - _margin(ours, right[few])
@@ -197,13 +199,13 @@ def _margin(scores: Vector, right: list[int]) -> Vector:
     return np.asarray((mine - others) / max(1e-9, float(scores.std())), np.float32)
 
 
-def _blind(subject: Subject) -> Check | None:
+def _blind(tested: TestedModel) -> Check | None:
     """How often a pair scorer keeps the order of two texts with a blank photo."""
-    if subject.encodes:
+    if tested.encodes:
         return None
-    scores, right = subject.matrix
+    scores, right = tested.probe_scores
     left, other = np.triu_indices(scores.shape[1], 1)
-    blank = subject.scores([probes.blank()], probes.SHORT)
+    blank = tested.scores([probes.blank()], probes.SHORT)
     same = float(((scores[:, left] > scores[:, other]) == (blank[:, left] > blank[:, other])).mean())
     knows = _kinds(scores, right) > 0.35 * len(right)
     found = f"with a blank photo {100 * same:.0f}% of the orders of two texts stay the same"
@@ -216,11 +218,11 @@ JUDGING = (_probe_set, _sign, _channels, _lengths, _precision, _activation, _bli
 def all_checks(model: Any, spec: str) -> list[Check]:
     """The checks that apply. Where a basic one is wrong, those after it would mean nothing and are left out; but the
     pixels may be its reason."""
-    subject = Subject(model, spec)
-    done = run(BASIC, subject, stop=True)
+    tested = TestedModel(model, spec)
+    done = run(BASIC, tested, stop=True)
     if done[-1].verdict != "wrong":
-        return done + run([*READING, *PICTURES, *JUDGING], subject)
-    reason = [] if done[-1].name == "shape" else run([pixels_seen], subject)
+        return done + run([*READING, *PICTURES, *JUDGING], tested)
+    reason = [] if done[-1].name == "shape" else run([pixels_seen], tested)
     return [*(one for one in reason if one.verdict == "wrong"), *done]
 
 
@@ -271,8 +273,9 @@ def _duels() -> list[tuple[Any, str, str]]:
 
 def _preferred(model: Any, spec: str, duels: list[tuple[Any, str, str]]) -> list[float]:
     with own_code(spec, f"prefer failed for {len(duels)} choices"):
-        images, right, other = (list(column) for column in zip(*duels, strict=True))
-        return [float(share) for share in model.prefer(images, right, other)]
+        images = [image for image, _, _ in duels]
+        shares = model.prefer(images, [right for _, right, _ in duels], [other for _, _, other in duels])
+        return [float(share) for share in shares]
 
 
 def _position(shares: Any, counts: dict[str, int]) -> Check:
