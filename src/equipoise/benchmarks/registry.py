@@ -1,9 +1,7 @@
 """Benchmarks and their items by name, by path, or from the user's own module (py:).
 
-A file of items is JSONL or Parquet as `bench build` and `perturb` write them, or a plain table. A table (.csv, .tsv)
-has the columns `image` (path below --images; may be empty), `caption`, any number of columns whose name begins with
-`negative`, any number that begin with `positive`, and optionally `id` (else the number of the row). Empty cells are
-skipped. Every other column becomes a tag, `split` among them.
+A file of items is JSONL or Parquet as `bench build` and `perturb` write them, or a plain table
+(data/readers/item_tables.py).
 """
 
 from __future__ import annotations
@@ -12,11 +10,10 @@ import dataclasses
 import importlib
 import logging
 import re
-import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import cast
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -26,14 +23,14 @@ from equipoise.benchmarks.base import DATA, PAPER_METRICS, PLAIN, Benchmark, sto
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.benchmarks.facts import facts
 from equipoise.core import stats
-from equipoise.core.errors import Problems, UserError, did_you_mean, missing_columns
+from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.core.files import read_json, write_json
 from equipoise.core.plugins import is_named, load_named, own_code
-from equipoise.data.items import ImageRef, Item, load_items, texts
-from equipoise.data.readers.records import explain, kind_of, table
+from equipoise.data.items import Item, load_items
+from equipoise.data.readers.item_tables import TABLES, load_item_table, require_image_column
+from equipoise.data.readers.records import explain, kind_of
 
 log = logging.getLogger(__name__)
-_Row = TypeVar("_Row")
 
 _NAMES = sorted(path.stem for path in DATA.glob("*.toml"))
 KINDS = ("zeroshot", "retrieval", "ratings")  # of sets that are not items: NAME-KIND or KIND:PATH
@@ -41,10 +38,7 @@ ALIASES = {
     "aro": ("aro-vg-r", "aro-vg-a", "aro-coco-order", "aro-flickr-order"),
     "world": ("world-replace-attributes", "world-replace-relations", "world-swap", "world-unseen", "world-balanced"),
 }
-_TABLES = {".csv", ".tsv"}
-SUFFIXES = {".jsonl", ".parquet", *_TABLES}
-_SEVERAL = ("negative", "positive")
-_IMAGE_NAMES = {"img", "image_path", "image_name", "filename", "file_name", "filepath", "file", "path", "photo"}
+SUFFIXES = {".jsonl", ".parquet", *TABLES}
 
 
 def names() -> list[str]:
@@ -145,15 +139,12 @@ def require_images(name_or_path: str, items: Sequence[Item]) -> None:
     path = Path(name_or_path)
     if not is_file(name_or_path) or any(item.images() for item in items):
         return
-    if kind_of(path) not in _TABLES or "image" in (header := table(path, several=_SEVERAL)[0]):
-        raise UserError(
-            f"{path}: none of its {len(items):,} items names an image, and a model is judged by images. Captions get "
-            "theirs from the file they are perturbed from: a table with the columns image and caption"
-        )
-    near = next((name for name in header if name.lower() in _IMAGE_NAMES), None)
-    meant = f" Did you mean {near}?" if near else did_you_mean("image", header)
-    call = " Call it image." if meant else ""
-    raise UserError(f"{path}, line 1: no column image (paths below --images); found {', '.join(header)}.{meant}{call}")
+    if kind_of(path) in TABLES:
+        require_image_column(path)
+    raise UserError(
+        f"{path}: none of its {len(items):,} items names an image, and a model is judged by images. Captions get "
+        "theirs from the file they are perturbed from: a table with the columns image and caption"
+    )
 
 
 def show(name_or_path: str, source: Path | None = None) -> tuple[Benchmark, Ceilings | None]:
@@ -218,48 +209,11 @@ def _origin(path: Path, items: Sequence[Item]) -> Benchmark:
 
 def load_file(path: Path, splits: Sequence[str]) -> Sequence[Item]:
     """The items of a user's own file, of the named splits where some are named."""
-    items: Sequence[Item] = read_table(path, _item) if kind_of(path) in _TABLES else load_items(path)
+    items: Sequence[Item] = load_item_table(path) if kind_of(path) in TABLES else load_items(path)
     if splits:
         reading.check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
         items = [item for item in items if item.tags.get("split", "all") in splits]
     return items
-
-
-def read_table(path: Path, build: Callable[[dict[str, Any]], _Row]) -> list[_Row]:
-    """What `build` makes of the fields of each row: id, image, caption, positives, negatives, tags. All problems of the
-    file at once."""
-    header, rows = table(path, several=_SEVERAL)
-    if "caption" not in header or not any(name.startswith("negative") for name in header):
-        raise UserError(
-            f"{path}, line 1: {missing_columns(header)} Expected the columns image, caption, "
-            f"negative (also negative_2, positive, split, ...), found {', '.join(header)}. To write "
-            f"hard negatives and positives for its captions: equipoise perturb {shlex.quote(str(path))}"
-        )
-    found: list[_Row] = []
-    lines: dict[str, int] = {}
-    problems = Problems(str(path))
-    for number, (line, row) in enumerate(rows, 1):
-        filled = [(name, value) for name, value in zip(header, row, strict=True) if value.strip()]
-        fields: dict[str, Any] = {"id": str(number)} | {k: v for k, v in filled if k in ("id", "image", "caption")}
-        for kind in _SEVERAL:
-            fields[f"{kind}s"] = [value for name, value in filled if name.startswith(kind)]
-        fields["tags"] = {k: v for k, v in filled if k not in fields and not k.startswith(_SEVERAL)}
-        first = lines.setdefault(fields["id"], line)
-        if first != line:
-            problems.add(f"line {line}", f"id: {fields['id']!r} is already used in line {first}; ids must be unique")
-        try:
-            found.append(build(fields))
-        except ValidationError as error:
-            explain(error, f"line {line}", problems)
-    problems.raise_if_any()
-    return found
-
-
-def _item(fields: dict[str, Any]) -> Item:
-    image = ImageRef(path=fields["image"]) if "image" in fields else None
-    made = {kind: texts(*fields[kind]) for kind in ("positives", "negatives")}
-    tags = {"split": "all"} | fields["tags"]
-    return Item.model_validate(fields | made | {"image": image, "caption": fields.get("caption", ""), "tags": tags})
 
 
 def of_file(path: Path, items: Sequence[Item]) -> Benchmark:

@@ -1,7 +1,7 @@
-"""Score files in our layout or a published one: the first record says which, and the rows follow.
+"""Reads score files in our layout or a published one; the first record says which.
 
 A score file of another benchmark must not be measured as this one's. Scores of one's own are JSONL, or a table with the
-columns of a table of items (benchmarks/registry.py) and scores in place of texts.
+columns of a table of items (data/readers/item_tables.py) and scores in place of texts.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.benchmarks.predicate_noun import ROWS
-from equipoise.benchmarks.registry import read_table
 from equipoise.core.errors import Problems, UserError, missing_columns
+from equipoise.data.readers.item_tables import TABLES, read_table
 from equipoise.data.readers.records import EMPTY, Row, kind_of, rows, short
 from equipoise.evaluation.foreign import answers, scores, wordings
 from equipoise.evaluation.foreign.sheets import Foreign, Sheet, check_single
@@ -88,7 +88,7 @@ def read_any(paths: Sequence[Path], benchmark: str | None) -> Foreign:
 
 
 def _is_table(path: Path) -> bool:
-    return kind_of(path) in {".csv", ".tsv"}
+    return kind_of(path) in TABLES
 
 
 def _records(path: Path, head: dict[str, Any]) -> Iterator[Row]:

@@ -1,0 +1,78 @@
+"""Items in a plain table (.csv, .tsv) that a user wrote.
+
+The columns are `image` (path below --images; may be empty), `caption`, any number of columns whose name begins with
+`negative`, any number that begin with `positive`, and optionally `id` (else the number of the row). Empty cells are
+skipped. Every other column becomes a tag, `split` among them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from equipoise.core.errors import Problems, UserError, did_you_mean, missing_columns
+from equipoise.data.items import ImageRef, Item, texts
+from equipoise.data.readers.records import explain, table
+
+_Row = TypeVar("_Row")
+
+TABLES = {".csv", ".tsv"}
+_SEVERAL = ("negative", "positive")
+_IMAGE_NAMES = {"img", "image_path", "image_name", "filename", "file_name", "filepath", "file", "path", "photo"}
+
+
+def load_item_table(path: Path) -> list[Item]:
+    return read_table(path, _item)
+
+
+def read_table(path: Path, build: Callable[[dict[str, Any]], _Row]) -> list[_Row]:
+    """What `build` makes of the fields of each row: id, image, caption, positives, negatives, tags. All problems of the
+    file at once."""
+    header, rows = table(path, several=_SEVERAL)
+    if "caption" not in header or not any(name.startswith("negative") for name in header):
+        raise UserError(
+            f"{path}, line 1: {missing_columns(header)} Expected the columns image, caption, "
+            f"negative (also negative_2, positive, split, ...), found {', '.join(header)}. To write "
+            f"hard negatives and positives for its captions: equipoise perturb {shlex.quote(str(path))}"
+        )
+    built: list[_Row] = []
+    lines: dict[str, int] = {}
+    problems = Problems(str(path))
+    for number, (line, cells) in enumerate(rows, 1):
+        filled = [(name, cell) for name, cell in zip(header, cells, strict=True) if cell.strip()]
+        fields: dict[str, Any] = {"id": str(number)}
+        fields |= {name: cell for name, cell in filled if name in ("id", "image", "caption")}
+        fields["negatives"] = [cell for name, cell in filled if name.startswith("negative")]
+        fields["positives"] = [cell for name, cell in filled if name.startswith("positive")]
+        fields["tags"] = {name: cell for name, cell in filled if name not in fields and not name.startswith(_SEVERAL)}
+        first = lines.setdefault(fields["id"], line)
+        if first != line:
+            problems.add(f"line {line}", f"id: {fields['id']!r} is already used in line {first}; ids must be unique")
+        try:
+            built.append(build(fields))
+        except ValidationError as error:
+            explain(error, f"line {line}", problems)
+    problems.raise_if_any()
+    return built
+
+
+def _item(fields: dict[str, Any]) -> Item:
+    image = ImageRef(path=fields["image"]) if "image" in fields else None
+    right, wrong = texts(*fields["positives"]), texts(*fields["negatives"])
+    made = {"image": image, "caption": fields.get("caption", ""), "positives": right, "negatives": wrong}
+    return Item.model_validate(fields | made | {"tags": {"split": "all"} | fields["tags"]})
+
+
+def require_image_column(path: Path) -> None:
+    """Refuse a table without the column `image`, with the column that may be meant."""
+    header, _ = table(path, several=_SEVERAL)
+    if "image" in header:
+        return
+    near = next((name for name in header if name.lower() in _IMAGE_NAMES), None)
+    meant = f" Did you mean {near}?" if near else did_you_mean("image", header)
+    call = " Call it image." if meant else ""
+    raise UserError(f"{path}, line 1: no column image (paths below --images); found {', '.join(header)}.{meant}{call}")
