@@ -1,8 +1,8 @@
-"""Two models on the same items: paired differences with intervals.
+"""Finished runs, read back, and the paired difference of two models with an interval over images.
 
 The same images are resampled for both models, so what both find easy or hard cancels out. A model may be several
 runs (finetuning seeds): its outcome on an item is then the mean over them, and the interval speaks of these seeds on
-other images, not of other seeds. The spread over seeds is therefore given next to it.
+other images, not of other seeds. `models.compare_models` starts from this difference and adds tests and seeds.
 """
 
 from __future__ import annotations
@@ -101,14 +101,14 @@ def difference(
 
 
 class Measured(NamedTuple):
-    """What a difference was made of, a column each metric."""
+    """The numbers behind a difference, one column per metric."""
 
     metrics: list[Metric]
     groups: Leaves
     before: list[stats.Floats]  # of each run, by item
     after: list[stats.Floats]
     change: stats.Floats  # by item
-    found: stats.Average
+    average: stats.Average  # of `change`
 
 
 def measured_difference(
@@ -119,21 +119,22 @@ def measured_difference(
     outcomes = first[0].outcomes
     groups = leaves_of(first[0], path, least)
     metrics = shared_metrics([*first, *second])
-    before, after = ([per_item(run.outcomes, metrics) for run in runs] for runs in (first, second))
+    before = [per_item(run.outcomes, metrics) for run in first]
+    after = [per_item(run.outcomes, metrics) for run in second]
     change = np.mean(after, axis=0) - np.mean(before, axis=0)
-    found = grouped(change, outcomes, groups, seed, resamples)
-    changes = {
-        row.name: Change(difference=value, interval=Interval(*found.interval(at, lowest=-1.0)), own=row.own)
-        for at, (row, value) in enumerate(zip(metrics, found.values.tolist(), strict=True))
-        if not np.isnan(value)
-    }
+    average = grouped(change, outcomes, groups, seed, resamples)
+    changes = {}
+    for at, (row, value) in enumerate(zip(metrics, average.values.tolist(), strict=True)):
+        if not np.isnan(value):
+            interval = Interval(*average.interval(at, lowest=-1.0))
+            changes[row.name] = Change(difference=value, interval=interval, own=row.own)
     whole = Difference(
         n=int(groups.kept.sum()),
         n_positives=int((groups.kept & outcomes.has_positive).sum()),
         runs=(len(first), len(second)),
         changes=changes,
     )
-    return whole, Measured(metrics, groups, before, after, change, found)
+    return whole, Measured(metrics, groups, before, after, change, average)
 
 
 def shared_metrics(runs: Sequence[Run]) -> list[Metric]:

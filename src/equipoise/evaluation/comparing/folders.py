@@ -80,7 +80,8 @@ def compare_folders(
     for other in range(1, len(names)):
         shared = [name for name in held[0] if name in held[other]]
         if not shared:
-            here, there = (", ".join(_all([runs[seed] for seed in folders[index]])) for index in (0, other))
+            here = ", ".join(_all([runs[folder] for folder in folders[0]]))
+            there = ", ".join(_all([runs[folder] for folder in folders[other]]))
             raise UserError(f"{names[0]} ({here}) and {names[other]} ({there}) share no benchmark")
         both = [*folders[0], *folders[other]]
         for name in _all([runs[folder] for folder in both]):
@@ -123,7 +124,7 @@ def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Pat
     for side, called in zip(sides, (first, other), strict=True):
         if len(side) > 1:
             raise UserError(f"{called}: {name} is compared run by run, without seeds; name one folder")
-    (here, rows), (there, others) = (read_run(side[0]) for side in sides)
+    (here, rows), (there, others) = read_run(sides[0][0]), read_run(sides[1][0])
     unpaired = here.kind == there.kind == "aggregate"
     if (here.kind, here.benchmark.items_sha256) != (there.kind, there.benchmark.items_sha256) or (
         [(row.id, row.image) for row in rows] != [(row.id, row.image) for row in others]
@@ -254,17 +255,11 @@ def flips(first: Model, second: Model, most: int) -> Flips:
     order: list[int] = largest[moved[largest] != 0][:most].tolist()
     rows = Scores.of(first.runs[0].rows)
     texts = {line.id: line.texts for line in read_shown(first.runs[0].folder, order)}
-    items = [
-        FlippedItem(
-            rows.ids[index],
-            rows.images[index],
-            float(moved[index]),
-            _known(margins[0][index]),
-            _known(margins[1][index]),
-            texts.get(rows.ids[index]),
-        )
-        for index in order
-    ]
+    items = []
+    for index in order:
+        name, change = rows.ids[index], float(moved[index])
+        before, after = _known(margins[0][index]), _known(margins[1][index])
+        items.append(FlippedItem(name, rows.images[index], change, before, after, texts.get(name)))
     return Flips(_gained(moved), _gained(-moved), int(np.count_nonzero(moved)), items, _tags(rows.tags, moved, most))
 
 

@@ -1,4 +1,4 @@
-"""A gate for the CI of a model team: two questions about the loss of a new model, METRIC:POINTS each.
+"""Gates for CI: fail if a new model loses more than POINTS on a METRIC (METRIC:POINTS).
 
 `--fail-if-worse` fails if the whole 95% interval of the loss lies above POINTS. With few images a real loss passes.
 

@@ -1,4 +1,4 @@
-"""Tests and what belongs to them, with numpy alone: sign flips, Student's t, Holm, smallest detectable difference."""
+"""Statistical tests with numpy alone: sign flips, Student's t, Holm, the smallest detectable difference."""
 
 from __future__ import annotations
 

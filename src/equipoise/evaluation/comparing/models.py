@@ -1,8 +1,9 @@
-"""Two models, each of one or several seeds, on the same items: differences, tests, and where the uncertainty is from.
+"""Two models, each of one or several seeds, on the same items: their difference, tested, and many models placed.
 
-With one run a side, images are resampled and the interval is the bootstrap's. With several seeds of a configuration the
-question is another one: would other seeds on other images say the same? Then seeds and images are both resampled, and
-three things are put right that a plain bootstrap over both gets wrong (docs/appendix/statistics.md has the formulas):
+With one run a side, images are resampled: the interval is the bootstrap's, the p-value comes from sign flips. With
+several seeds of a configuration the question is another one: would other seeds on other images say the same? Then seeds
+and images are both resampled, interval and p-value are Student's, and three things are put right that a plain bootstrap
+over both gets wrong (docs/appendix/statistics.md has the formulas):
 
 - three seeds that are resampled spread a third too little, so one seed less is drawn than there is;
 - what a seed gets right by chance on single images shows in both directions, so it is taken out of the seeds' spread;
@@ -73,41 +74,34 @@ def compare_models(
     """second - first, tested: p-value, smallest detectable difference, standard errors of images and of seeds."""
     same_items([*first, *second])
     outcomes = first[0].outcomes
-    found, (metrics, groups, before, after, change, measured) = measured_difference(
-        first, second, seed, resamples, path, least
-    )
+    found, measured = measured_difference(first, second, seed, resamples, path, least)
+    metrics, groups, change = measured.metrics, measured.groups, measured.change
     parts = contributions(change, outcomes.cluster, groups)
     flipped = _flipped(parts, metrics, seed)
     weights = _weights(change, groups)
-    values, spread = measured.values, measured.spread
+    spread = measured.average.spread
     images = images_of(change, outcomes, groups)
-    sides = [_seeds(runs, outcomes.cluster, groups) for runs in (before, after) if len(runs) > 1]
+    sides = [_seeds(runs, outcomes.cluster, groups) for runs in (measured.before, measured.after) if len(runs) > 1]
     drawn = _draw_seeds(sides, seed, (resamples, len(metrics)))
     changes: dict[str, Change] = {}
     for index, metric in enumerate(metrics):
-        if (known := found.changes.get(metric.name)) is None:
+        known = found.changes.get(metric.name)
+        if known is None:
             continue
-        clusters, own = images[index], parts[:, index]
-        item = float(weights[:, index].min(where=weights[:, index] > 0, initial=1.0))
-        value, image_error = float(values[index]), float(np.nanstd(spread[:, index], ddof=1))
-        p_value = inference.flip_p_value(own, flipped[:, index])
-        if not sides:
-            more: dict[str, Any] = {
-                "p": p_value,
-                "detectable": inference.smallest_detectable(image_error, own, item, max(1, clusters - 1)),
-                "image_error": image_error,
-            }
-        else:
+        by_image, lightest = parts[:, index], float(weights[:, index].min(where=weights[:, index] > 0, initial=1.0))
+        image_error = error = float(np.nanstd(spread[:, index], ddof=1))
+        freedom = float(max(1, images[index] - 1))
+        more: dict[str, Any] = {"p": inference.flip_p_value(by_image, flipped[:, index]), "image_error": image_error}
+        if sides:
             error = float(np.nanstd(spread[:, index] + drawn[:, index], ddof=1))
-            df = _freedom(image_error**2, clusters, [(side.raw[index], side.own[index], side.count) for side in sides])
-            half = inference.t_quantile(stats.LEVEL, df) * error
-            more = {
-                "interval": Interval(value - half, value + half) if error else known.interval,
-                "p": 1 - inference.within(abs(value) / error, df) if error else p_value,
-                "detectable": inference.smallest_detectable(error, own, item, df),
-                "image_error": image_error,
-                "seed_error": math.sqrt(sum(side.own[index] for side in sides)),
-            }
+            of_seeds = [(side.raw[index], side.own[index], side.count) for side in sides]
+            freedom = _freedom(image_error**2, images[index], of_seeds)
+            more["seed_error"] = math.sqrt(sum(side.own[index] for side in sides))
+            if error:
+                value, half = known.difference, inference.t_quantile(stats.LEVEL, freedom) * error
+                more["interval"] = Interval(value - half, value + half)
+                more["p"] = 1 - inference.within(abs(value) / error, freedom)
+        more["detectable"] = inference.smallest_detectable(error, by_image, lightest, freedom)
         changes[metric.name] = known.model_copy(update=more)
     return found.model_copy(update={"changes": changes})
 
@@ -231,12 +225,9 @@ def place(
     adjusted = inference.CORRECTIONS[correction](p_values)
     ranks = combinations(range(len(order)), 2)
     different = [pair for pair, p_value in zip(ranks, adjusted, strict=True) if p_value < 1 - stats.LEVEL]
-    letters = inference.groups(len(order), different)
-    return [
-        Placed(
-            models[index].name,
-            float(values[index]),
-            " ".join(inference.letter(number) for number, group in enumerate(letters) if rank in group),
-        )
-        for rank, index in enumerate(order)
-    ]
+    groups_of_ranks = inference.groups(len(order), different)
+    placed = []
+    for rank, index in enumerate(order):
+        own = [inference.letter(number) for number, group in enumerate(groups_of_ranks) if rank in group]
+        placed.append(Placed(models[index].name, float(values[index]), " ".join(own)))
+    return placed
