@@ -50,6 +50,12 @@ def _order(seed: str, n: int) -> list[int]:
     return order
 
 
+def _shuffle(seed: str) -> Shuffle:
+    """A new order with every call, each of which follows from `seed` and the number of the call."""
+    calls = itertools.count(1)
+    return lambda n: _order(f"{seed}/{next(calls)}", n)
+
+
 def _permuted(words: Sequence[str], places: Sequence[int], shuffle: Shuffle) -> list[str]:
     """`words` with those at `places` changed about among themselves."""
     result = list(words)
@@ -95,8 +101,8 @@ def negatives(caption: str, seed: str) -> list[Text]:
     found = []
     for make in SHUFFLES:
         for attempt in range(TRIES):
-            seeds = (f"{seed}/{make.__name__}/{attempt}/{call}" for call in itertools.count(1))  # every call draws anew
-            text = pre_caption(" ".join(make(tokens, lambda n, seeds=seeds: _order(next(seeds), n))))  # type: ignore[misc]
+            words = make(tokens, _shuffle(f"{seed}/{make.__name__}/{attempt}"))
+            text = pre_caption(" ".join(words))
             if text not in taken:
                 taken.add(text)
                 found.append(Text(text=text, edit=Edit(op="shuffle", target="order", by=make.__name__)))

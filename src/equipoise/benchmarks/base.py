@@ -1,4 +1,4 @@
-"""What every benchmark states about itself: its loader is a module, its facts are data/NAME.toml (`described`).
+"""`Benchmark`: the facts of a benchmark (data/NAME.toml, read by `described`) and its loader.
 
 How the addresses were verified, without a network: sizes and hashes of annotation files are those of copies that were
 compared with the repositories (length and end of each file at the commit named). Where nothing could be compared, size

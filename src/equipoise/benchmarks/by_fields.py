@@ -1,4 +1,4 @@
-"""Benchmarks whose record is one item: the table [item] of data/NAME.toml says which field is what.
+"""Benchmarks in which each record is one item: the table [item] of data/NAME.toml says which field is what.
 
 Its values are templates of the record's fields; {key} is the record's key or number, {split} its split. A record
 with `negative_image` is two images and two captions; an image without an ending is a PNG file. `edit` names what the

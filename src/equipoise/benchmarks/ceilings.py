@@ -1,4 +1,4 @@
-"""What a benchmark's texts alone decide: items that no model, or no model of a kind, can win.
+"""Upper limits that a benchmark's texts set: items that no model, or no model of a kind, can get right.
 
 A model that hears words but not their order cannot tell two texts of the same words apart, and every tie is lost: the
 share of such items bounds it. Two texts that CLIP's tokenizer turns into the same tokens bound every CLIP. Doubled

@@ -1,4 +1,4 @@
-"""`bench check`: what is wrong with a benchmark's items and images, before a long run finds out.
+"""`bench check`: finds what is wrong with a benchmark's items and images before a long run does.
 
 Counts against the published ones, images that are missing or cannot be opened, items twice, and items that no
 model can get right: a right caption that CLIP's tokenizer cannot tell from a negative is a forced tie.

@@ -1,4 +1,4 @@
-"""EqBen (Wang et al. 2023): two frames of a video, or two drawn or made images, that differ in little; a caption each.
+"""EqBen (Wang et al. 2023): two video frames or generated images that differ slightly, with a caption each.
 
 The authors' code reads three layouts: a list of pairs, lists below the name of a video, lists below video and subject.
 All are read here. Where a caption is a list, the first is used, as there.

@@ -1,4 +1,4 @@
-"""What a benchmark says about itself, for people (`bench show`) and for programs (--json)."""
+"""The facts of a benchmark, for people (`bench show`) and for programs (--json)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FG-OVD (Bianchi et al. 2024), as FG-CLIP publishes it: a box, its description, ten with other attributes.
+"""FG-OVD (Bianchi et al. 2024), as FG-CLIP publishes it: a box, its description, and ten with other attributes.
 
 The box is cut out; evaluators that pool the region inside the tower get other numbers. Descriptions stay as they are
 written, where FG-CLIP's evaluator lower-cases them. Some rows hold fewer than ten negatives, and in 2_attributes four

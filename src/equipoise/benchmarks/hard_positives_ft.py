@@ -47,18 +47,14 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
         raise UserError(f"{source}: expected {lacking} there. To get it: {BENCHMARK.get}")
     captions = _captions(notes)
     answers = {op: _answers(path, captions) for op, path in found.items()}
-    return [
-        Item(
-            id=f"{BENCHMARK.name}-train/{note.id}",
-            image=ImageRef(path=f"train2017/{note.image_id:012d}.jpg"),
-            caption=note.caption,
-            positives=tuple(
-                Text(text=text, edit=Edit(op=op, by=_BY)) for op, texts in answers.items() if (text := texts[place])
-            ),
-            tags={"split": "train"},
-        )
-        for place, note in enumerate(captions)
-    ]
+    items = []
+    for place, note in enumerate(captions):
+        given = {op: texts[place] for op, texts in answers.items() if texts[place]}
+        positives = tuple(Text(text=text, edit=Edit(op=op, by=_BY)) for op, text in given.items())
+        image = ImageRef(path=f"train2017/{note.image_id:012d}.jpg")
+        name, tags = f"{BENCHMARK.name}-train/{note.id}", {"split": "train"}
+        items.append(Item(id=name, image=image, caption=note.caption, positives=positives, tags=tags))
+    return items
 
 
 def _find(source: Path, name: str, folder: str) -> Path | None:

@@ -1,4 +1,4 @@
-"""What the loaders share: finding the files of a benchmark, and reading records with all their problems."""
+"""Shared by the loaders: finds the files of a benchmark and reads their records, all problems in one error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""VALSE (Parcalabescu et al. 2022): one linguistic phenomenon a test, caption against foil.
+"""VALSE (Parcalabescu et al. 2022): one linguistic phenomenon per test, caption against foil.
 
 The files hold every candidate; valid are those where at least two of three annotators chose the caption, and only
 valid ones are loaded (some published numbers used all). Image names alone say where an image is from.

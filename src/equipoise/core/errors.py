@@ -1,4 +1,4 @@
-"""Errors for users. The command line prints a `UserError` without a traceback and exits with 2. A file with several
+"""Errors for users: the command line prints a `UserError` without a traceback and exits with 2. A file with several
 problems raises one error that lists them all."""
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ def own_code(spec: str, failed: str) -> Iterator[None]:
     except UserError:
         raise
     except (Exception, SystemExit) as error:
-        line, said = own_line(error), f"{type(error).__name__}: {error}".removesuffix(": ")
-        raise UserError(f"{spec}: {failed} ({said})" + (f"\n  {line}" if line else "")) from error
+        line, message = own_line(error), f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise UserError(f"{spec}: {failed} ({message})" + (f"\n  {line}" if line else "")) from error
 
 
 def _parts(spec: str) -> tuple[str, str]:

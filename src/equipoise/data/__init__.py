@@ -1,1 +1,1 @@
-"""Items and images: the nouns, how they are read from anyone's files, and what makes two of them the same."""
+"""Items and images: the nouns, how they are read from users' files, and how two of them are recognised as the same."""

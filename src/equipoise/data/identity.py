@@ -1,4 +1,4 @@
-"""What makes two things the same: every cache, every resume and every reuse of a finished run asks here.
+"""Identity by content: the hashes by which caches, stopped runs and finished runs are recognised.
 
 A thing is identified by its content: the whole card of a model, and hashes of bytes. A name, a path or a few chosen
 fields are not enough: another thing of the same name would get the first one's result.

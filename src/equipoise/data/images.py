@@ -1,5 +1,6 @@
-"""Where images are (a folder, tar shards in webdataset's layout, Parquet files), and opening them. An image outside
-its folder, of an unreasonable size, or damaged is refused.
+"""Reads and decodes images from a folder, tar shards in webdataset's layout, or Parquet files.
+
+An image outside its folder, of an unreasonable size, or damaged is refused.
 
 A source turns the path written in an item into encoded bytes. Items name a member of a shard or a row of a Parquet file
 as they name a file: `000123.jpg`. Nothing is unpacked. Sources can be pickled, because each process holds one.

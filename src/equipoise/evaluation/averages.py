@@ -1,4 +1,4 @@
-"""Outcomes -> numbers: shares with intervals of all items and of each tag, every average, the metrics of the paper.
+"""Averages outcomes into numbers: shares with intervals for all items and each tag, by every rule of a benchmark.
 
 The graded numbers next to the shares say how far a model sets right and wrong captions apart, and two right ones.
 docs/metrics.md has their definitions: LGIP's (Lee 2025, arXiv 2511.13494) as its code computes them, over pairs of
@@ -225,7 +225,7 @@ def _graded(outcomes: Outcomes, mask: Bools, unit: float | None) -> Graded:
     """The graded numbers of the items of `mask`; `unit` is the spread over all items."""
     cluster, change, above = outcomes.cluster[mask], outcomes.change[mask], outcomes.above[mask]
     caption, positive, negative = outcomes.caption[mask], outcomes.positive[mask], outcomes.negative[mask]
-    positives, negatives = (part[mask].astype(np.float64) for part in (outcomes.positives, outcomes.negatives))
+    positives, negatives = outcomes.positives[mask].astype(np.float64), outcomes.negatives[mask].astype(np.float64)
     reworded, compared = (positives > 0).astype(np.float64), (negatives > 0).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         gap, gap_positive = caption - negative, positive - negative

@@ -1,4 +1,4 @@
-"""What baselines that never see the image get of the same items, and the model's gain over the best.
+"""Measures baselines that never see the image on the same items, and the model's gain over the best of them.
 
 `blind:length` and `blind:ngram` are computed with every run, as they need nothing but the items and cost a second or
 two. One seed resamples the same images for the model and the baselines, so the interval of a gain is a paired one.
@@ -50,16 +50,18 @@ def add_baselines(
     several = masks if 1 < len(splits) <= MOST_GROUPS else {}
     groups = [np.ones(len(outcomes), dtype=bool), *several.values()]
     found = {name: one.averaged(groups) for name, one in {"": model, **blind}.items()}
-    overall, *parts = (
-        _numbers(model, {name: of.only(at) for name, of in found.items()}, mask) for at, mask in enumerate(groups)
-    )
+    numbers = [
+        _numbers(model, {name: average.only(at) for name, average in found.items()}, mask)
+        for at, mask in enumerate(groups)
+    ]
     averages = {}
     for rule, average in (benchmark.averages if benchmark else {}).items():
         if (group := leaves(outcomes.tags, average.path, average.least)) is not None:
             found = {name: one.averaged(group.masks, group.weights) for name, one in {"": model, **blind}.items()}
             averages[rule] = _numbers(model, found, group.kept)
     headline = benchmark.rule if benchmark and benchmark.rule in averages else None
-    return Blind(overall=overall, averages=averages, splits=dict(zip(several, parts, strict=True)), headline=headline)
+    by_split = dict(zip(several, numbers[1:], strict=True))
+    return Blind(overall=numbers[0], averages=averages, splits=by_split, headline=headline)
 
 
 def _numbers(model: Averages, found: Mapping[str, stats.Average], mask: NDArray[np.bool_]) -> BlindNumbers:

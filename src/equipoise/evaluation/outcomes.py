@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -120,11 +119,11 @@ class Outcomes:
         ties = {"tie": (self.has_negative, self.tie), "image_tie": (self.images.asked, self.images.tie)}
         level = {name: (there.tolist(), tie.tolist()) for name, (there, tie) in ties.items() if there.any()}
         for index in range(len(self)):
-            shown = {
-                name: bool(value) if name in METRICS and METRICS[name].side != "answers" else value
-                for name, values in asked.items()
-                if (value := values[index]) == value  # not NaN
-            }
+            shown: dict[str, Any] = {}
+            for name, values in asked.items():
+                if not math.isnan(values[index]):
+                    yes_or_no = name in METRICS and METRICS[name].side != "answers"
+                    shown[name] = bool(values[index]) if yes_or_no else values[index]
             yield shown | {name: tie[index] for name, (there, tie) in level.items() if there[index]}
 
 
@@ -213,7 +212,8 @@ def _square(item: ItemScores) -> dict[str, bool]:
     texts = [max(scores[k][other] for other in size if other != k) for k in size]  # the highest wrong text of an image
     images = [max(scores[other][k] for other in size if other != k) for k in size]
     own = [scores[k][k] for k in size]
-    text, image = (all(own[k] > other[k] for k in size) for other in (texts, images))
+    text = all(own[k] > texts[k] for k in size)
+    image = all(own[k] > images[k] for k in size)
     tie = any(own[k] in (texts[k], images[k]) for k in size)
     found = {"square": True, "two_by_two": len(size) == 2, "text": text, "image": image, "group": text and image}
     return found | {"tie": tie}
@@ -231,7 +231,9 @@ def image_outcomes(scores: Scores) -> ImageOutcomes:
         bars = [max(values) for values in zip(*map(_right, item.negative_images), strict=True)]  # of each right text
         shown: list[ItemScores | ImageScores] = [item, *item.positive_images]
         pairs = [pair for one in shown for pair in zip(_right(one), bars, strict=True)]  # all right pairs
-        above, level, below = (any(by(*pair) for pair in pairs) for by in (operator.gt, operator.eq, operator.lt))
+        above = any(score > bar for score, bar in pairs)
+        level = any(score == bar for score, bar in pairs)
+        below = any(score < bar for score, bar in pairs)
         one = _square(item) if item.paired else {"tie": False}
         one |= {
             "asked": True,

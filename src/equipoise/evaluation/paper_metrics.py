@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,11 +89,10 @@ def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
     found: PaperNumbers = {"n": len(itt), "itt": sum(itt) / len(itt) if itt else None}
     asked = [score.text for score in scores if score.text is not None and score.positives and score.negatives]
     if asked:
-        wins = [
-            min(text.caption_positives)
-            > max([*text.caption_negatives, *(v for row in text.positives_negatives for v in row)])
-            for text in asked
-        ]
+        wins = []
+        for text in asked:
+            with_negatives = [*text.caption_negatives, *chain.from_iterable(text.positives_negatives)]
+            wins.append(min(text.caption_positives) > max(with_negatives))
         found |= _share("tot", wins)
     return found
 
@@ -235,9 +235,9 @@ def sets(scores: Sequence[ItemScores]) -> PaperNumbers:
             places.setdefault(key, {})[score.tags.get("relation", "")] = score.caption > max(score.negatives)
     found: PaperNumbers = {"incomplete": sum(len(one) != 4 for one in places.values())}
     for split in sorted({split for split, _ in places}):
-        mine = [one for (of, _), one in places.items() if of == split]
-        pairs = [one[a] and one[b] for one in mine for a, b in _OPPOSITE.items() if a in one and b in one]
-        whole = [all(one.values()) for one in mine if len(one) == 4]
+        photo_sets = [won for (of_split, _), won in places.items() if of_split == split]
+        pairs = [won[a] and won[b] for won in photo_sets for a, b in _OPPOSITE.items() if a in won and b in won]
+        whole = [all(won.values()) for won in photo_sets if len(won) == 4]
         for name, wins in {f"{split}_pair": pairs, f"{split}_set": whole}.items():
             found |= {f"{name}_n": len(wins)} | _share(name, wins)
     return found

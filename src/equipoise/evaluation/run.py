@@ -1,4 +1,4 @@
-"""The one way to evaluate: a task and a model -> scores -> numbers -> a result, in memory and on disk.
+"""Evaluates a model on a task: scores -> numbers -> a result, in memory and on disk.
 
 A task is items (`ItemsTask`) or a set (`evaluation.sets.kinds.SetTask`: classification, retrieval, ratings).
 """
@@ -241,7 +241,7 @@ def settings_of(
         allow_missing=allow_missing,
         batch_size=batch_size if batch_matters(model) else None,
         embedding_code=EMBEDDING_CODE,
-        metrics=[own for metric in metrics if (own := metric.own)],
+        metrics=[metric.own for metric in metrics if metric.own],
     )
 
 
@@ -299,7 +299,7 @@ def read_benchmarks(
     `source` holds annotation files and `data` images; where only one is named it stands for both.
     """
     tasks: list[Any] = []  # every one is read before the first is scored: a typing error must not cost hours
-    for name in [one for wanted in names for one in ([wanted] if registry.is_set(wanted) else registry.expand(wanted))]:
+    for name in [name for wanted in names for name in registry.expand(wanted)]:
         if registry.is_set(name):
             from equipoise.evaluation.sets.kinds import SetTask, open_set
 

@@ -1,4 +1,4 @@
-"""Scores on disk: one JSON object per item, made here or by anybody's own code."""
+"""The scores of items, in memory and as JSON lines on disk, whoever computed them."""
 
 from __future__ import annotations
 

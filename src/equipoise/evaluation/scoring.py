@@ -105,7 +105,8 @@ def score_items(
         elif kind == "pairs":
             found = pairs.score_all(model, usable, source, how, store, keeper)
         else:
-            refs, strings = (ref for i in usable for ref in i.images()), (text for i in usable for text in i.texts())
+            refs = (ref for item in usable for ref in item.images())
+            strings = (text for item in usable for text in item.texts())
             found = embed(model, refs, strings, source, how, store, keeper)
         _tell_kept(model, found.counts)
         if bad := getattr(found, "bad", {}):
@@ -114,7 +115,11 @@ def score_items(
                     f"{len(bad):,} images {source} cannot be used:\n{listed(list(bad.values()))}\nAll others are done "
                     "and cached. Replace these and run again, or score the rest with --allow-missing."
                 )
-            unread = {i.id: why for i in usable if (why := next((bad[r] for r in i.images() if r in bad), None))}
+            unread: dict[str, str] = {}
+            for item in usable:
+                reasons = [bad[ref] for ref in item.images() if ref in bad]
+                if reasons:
+                    unread[item.id] = reasons[0]
             skipped |= unread
             usable = [item for item in usable if item.id not in unread]
         if not usable:
@@ -175,18 +180,20 @@ def check_photos(items: Sequence[Item], images: str | Path | ImageSource | None,
         _refuse_all(items, skipped)
     if not isinstance(images, str | Path | None):
         return
-    if images is None or not (folder := Path(images)).is_dir():
-        if images is None or not folder.exists():
-            _image_source(usable, images)
-    elif not any(entry.suffix in {".tar", ".parquet"} for entry in folder.iterdir()):
+    if images is None or not Path(images).exists():
+        _image_source(usable, images)  # refuses it
+        return
+    folder = Path(images)
+    if folder.is_dir() and not any(entry.suffix in {".tar", ".parquet"} for entry in folder.iterdir()):
         _present(usable, FolderImages(folder), allow_missing)
 
 
 def _refuse_all(items: Sequence[Item], skipped: Mapping[str, str]) -> NoReturn:
     why = next(iter(skipped.values()))
-    where = " (a table names it in its column `image`)" if why == NO_IMAGE else ""
-    where = ". `equipoise perturb ITEMS --out MORE.jsonl` adds hard negatives" if "negative" in why else where
-    raise UserError(f"none of {len(items):,} items could be scored; the first because: {why}{where}")
+    hint = " (a table names it in its column `image`)" if why == NO_IMAGE else ""
+    if "negative" in why:
+        hint = ". `equipoise perturb ITEMS --out MORE.jsonl` adds hard negatives"
+    raise UserError(f"none of {len(items):,} items could be scored; the first because: {why}{hint}")
 
 
 def scored_photos(
@@ -281,18 +288,20 @@ def _alternatives(items: Sequence[Item]) -> bool:
 
 
 def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -> Sequence[ItemScores]:
-    texts = [[embedded.text[text] for text in item.texts()] for item in items]
-    shown = [[embedded.image[ref] for ref in item.images()] for item in items]
-    widths, heights = (np.array([len(rows) for rows in part]) for part in (texts, shown))
-    counts = widths * heights
-    images = np.repeat(list(chain.from_iterable(shown)), np.repeat(widths, heights))
-    several = (rows * len(refs) for rows, refs in zip(texts, shown, strict=True))
-    flat = np.fromiter(chain.from_iterable(several), np.int64, int(counts.sum()))
-    found = cosines(embedded.images, embedded.texts, images, flat)
+    """The cosines of every image of an item with every text of it, image by image."""
+    text_rows = [[embedded.text[text] for text in item.texts()] for item in items]
+    image_rows = [[embedded.image[ref] for ref in item.images()] for item in items]
+    texts_each = np.array([len(rows) for rows in text_rows])
+    images_each = np.array([len(rows) for rows in image_rows])
+    counts = texts_each * images_each
+    lefts = np.repeat(list(chain.from_iterable(image_rows)), np.repeat(texts_each, images_each))
+    repeated = (texts * len(images) for texts, images in zip(text_rows, image_rows, strict=True))
+    rights = np.fromiter(chain.from_iterable(repeated), np.int64, int(counts.sum()))
+    found = cosines(embedded.images, embedded.texts, lefts, rights)
     if not (text_scores or _alternatives(items)):
         return Scores.of_items(items, found)
     values = found.tolist()
-    between = _text_scores(items, texts, embedded.texts) if text_scores else repeat(None)
+    between = _text_scores(items, text_rows, embedded.texts) if text_scores else repeat(None)
     ends = counts.cumsum().tolist()
     return [
         _row(item, values[end - count : end], text)
@@ -343,7 +352,7 @@ def _text_scores(items: Sequence[Item], texts: Sequence[Sequence[int]], vectors:
     pairs: list[tuple[int, int]] = []
     for item, rows in zip(items, texts, strict=True):
         positives, negatives = rows[1 : 1 + len(item.positives)], rows[1 + len(item.positives) :]
-        pairs += [(one, other) for one in (rows[0],) for other in (*positives, *negatives)]
+        pairs += [(rows[0], other) for other in (*positives, *negatives)]
         pairs += [(one, other) for one in positives for other in negatives]
     both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     values = iter(cosines(vectors, vectors, both[:, 0], both[:, 1]).tolist())

@@ -1,4 +1,4 @@
-"""What a model must be able to do, and nothing else.
+"""The protocols of models: which methods a model must have.
 
 An object in a notebook needs two methods (`Embedder`) or one (`PairScorer`). A model that also offers its parts
 (`TokenEmbedder`) is scored faster, and its embeddings do not depend on the rest of the batch. Nothing has to inherit

@@ -1,4 +1,4 @@
-"""Dual encoders of transformers, and checkpoints converted into its CLIP; what every torch model of ours shares."""
+"""Dual encoders of transformers and converted checkpoints as models, and what all our torch models share."""
 
 from __future__ import annotations
 

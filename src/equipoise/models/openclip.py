@@ -1,5 +1,7 @@
-"""`openclip:ARCH/PRETRAINED` and `openclip:ARCH/FILE?act=...`: architectures transformers lacks, through open_clip
-itself (an extra). A file is a state dict of ARCH (ResNets, CoCa, RoBERTa texts), read as data like any checkpoint.
+"""`openclip:ARCH/PRETRAINED` and `openclip:ARCH/FILE?act=...`: architectures that transformers lacks.
+
+They run in open_clip itself (an extra). A file is a state dict of ARCH (ResNets, CoCa, RoBERTa texts), read as data
+like any checkpoint.
 
 A plain ViT CLIP is better converted (`checkpoint:`), which shares one forward pass with everything else.
 """

@@ -132,8 +132,10 @@ def _pair(size: Any) -> tuple[int, int]:
 
 def _middle(size: tuple[int, int], crop: tuple[int, int]) -> tuple[int, int, int, int]:
     """The crop's box. Beyond the image (a crop larger than it) Pillow fills black, as torchvision does."""
-    left, top = (
-        round((have - want) / 2) if have >= want else -((want - have) // 2)
-        for have, want in zip(size, reversed(crop), strict=True)
-    )
-    return left, top, left + crop[1], top + crop[0]
+    height, width = crop
+    left, top = _offset(size[0], width), _offset(size[1], height)
+    return left, top, left + width, top + height
+
+
+def _offset(have: int, want: int) -> int:
+    return round((have - want) / 2) if have >= want else -((want - have) // 2)

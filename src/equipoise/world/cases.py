@@ -1,4 +1,4 @@
-"""Cases: a scene with a caption, a hard positive and a hard negative, each checked against the scene.
+"""Makes test cases: a scene with a caption, a hard positive and a hard negative that are checked against it.
 
 `replace` changes one word: the positive uses a synonym, the negative another value. `swap` exchanges an attribute of
 two things in the negative, and the order of the things in the positive. Finetuning never sees `count` and `without`.
@@ -53,8 +53,8 @@ Maker = Callable[[Scene, Random, str], Case | None]
 
 def replace_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
     family = rng.choices(list(FAMILY_WEIGHTS), list(FAMILY_WEIGHTS.values()))[0]
-    said = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2))))
-    things = [_thing(each, rng, family if index == 0 else None) for index, each in enumerate(said)]
+    mentioned = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2))))
+    things = [_thing(each, rng, family if index == 0 else None) for index, each in enumerate(mentioned)]
     old = things[0].attribute(family)
     assert old is not None
     value = _other(old, (getattr(each, family) for each in scene.objects), rng)
@@ -62,8 +62,9 @@ def replace_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
     things[0], things[target] = things[target], things[0]
     caption = Sentence("things", tuple(things), template=rng.randrange(12))
     to, wrong = _synonym(old, rng, synonym), _any_word(family, value, rng)
-    edited = [caption.with_thing(target, caption.things[target].with_attribute(word)) for word in (to, wrong)]
-    return _checked(scene, caption, edited, "replace-attributes", family, synonym, (old, to, wrong))
+    changing = caption.things[target]
+    positive, negative = [caption.with_thing(target, changing.with_attribute(word)) for word in (to, wrong)]
+    return _checked(Case(scene, caption, positive, negative, "replace-attributes", family, synonym, (old, to, wrong)))
 
 
 def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -78,20 +79,21 @@ def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
     others = [other for other in RELATIONS if other != relation and (other != "in" or second.kind in CONTAINERS)]
     wrong = _any_word("relation", rng.choice(others), rng)
     to = _synonym(old, rng, synonym)
-    edited = [replace(caption, relation=word) for word in (to, wrong)]
-    return _checked(scene, caption, edited, "replace-relations", "relation", synonym, (old, to, wrong))
+    positive, negative = [replace(caption, relation=word) for word in (to, wrong)]
+    words = old, to, wrong
+    return _checked(Case(scene, caption, positive, negative, "replace-relations", "relation", synonym, words))
 
 
 def replace_objects(scene: Scene, rng: Random, synonym: str) -> Case | None:
     """Another kind; half of the time that of another thing in the picture, which has other attributes."""
-    said = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2))))
-    things = tuple(_thing(each, rng, None) for each in said)
+    mentioned = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2))))
+    things = tuple(_thing(each, rng, None) for each in mentioned)
     old = things[0].kind
     value = _other(old, (each.kind for each in scene.objects), rng)
     caption = Sentence("things", things, template=rng.randrange(12))
     to, wrong = _synonym(old, rng, synonym), _any_word("kind", value, rng)
-    edited = [caption.with_thing(0, replace(things[0], kind=word)) for word in (to, wrong)]
-    return _checked(scene, caption, edited, "replace-objects", "kind", synonym, (old, to, wrong))
+    positive, negative = [caption.with_thing(0, replace(things[0], kind=word)) for word in (to, wrong)]
+    return _checked(Case(scene, caption, positive, negative, "replace-objects", "kind", synonym, (old, to, wrong)))
 
 
 def replace_actions(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -101,26 +103,27 @@ def replace_actions(scene: Scene, rng: Random, synonym: str) -> Case | None:
     """
     actor = rng.choice([each for each in scene.objects if each.action])
     others = [each for each in scene.objects if each is not actor]
-    said = rng.sample(others, k=min(len(others), rng.choice((0, 1))))
+    mentioned = rng.sample(others, k=min(len(others), rng.choice((0, 1))))
     old = common("action", actor.action)
-    things = (replace(_thing(actor, rng, None), action=old), *(_thing(each, rng, None) for each in said))
+    things = (replace(_thing(actor, rng, None), action=old), *(_thing(each, rng, None) for each in mentioned))
     value = _other(old, (each.action for each in others if each.action), rng)
     caption = Sentence("things", things, template=rng.randrange(12))
     to, wrong = _synonym(old, rng, synonym), _any_word("action", value, rng)
-    edited = [caption.with_thing(0, replace(things[0], action=word)) for word in (to, wrong)]
-    return _checked(scene, caption, edited, "replace-actions", "action", synonym, (old, to, wrong))
+    positive, negative = [caption.with_thing(0, replace(things[0], action=word)) for word in (to, wrong)]
+    return _checked(Case(scene, caption, positive, negative, "replace-actions", "action", synonym, (old, to, wrong)))
 
 
 def swap(scene: Scene, rng: Random, synonym: str) -> Case | None:
     family = rng.choices(list(FAMILY_WEIGHTS), list(FAMILY_WEIGHTS.values()))[0]
     if len(scene.objects) < 2:
         return None
-    first, second = (_thing(each, rng, family, 0.15) for each in rng.sample(scene.objects, k=2))
-    one, other = first.attribute(family), second.attribute(family)
-    assert one is not None and other is not None
+    first, second = [_thing(each, rng, family, 0.15) for each in rng.sample(scene.objects, k=2)]
+    value, other_value = first.attribute(family), second.attribute(family)
+    assert value is not None and other_value is not None
     caption = Sentence("things", (first, second), template=rng.randrange(12))
-    pairs = (second, first), (first.with_attribute(other), second.with_attribute(one))
-    return _checked(scene, caption, [replace(caption, things=pair) for pair in pairs], "swap", family, "none", None)
+    positive = replace(caption, things=(second, first))
+    negative = replace(caption, things=(first.with_attribute(other_value), second.with_attribute(value)))
+    return _checked(Case(scene, caption, positive, negative, "swap", family, "none", None))
 
 
 def count(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -130,8 +133,8 @@ def count(scene: Scene, rng: Random, synonym: str) -> Case | None:
     wrong = _any_word("number", rng.choice([other for other in FAMILIES["number"] if other != old.value]), rng)
     to = _synonym(old, rng, "unseen")
     caption = Sentence("count", (thing,), number=old, template=rng.randrange(12))
-    edited = [replace(caption, number=word) for word in (to, wrong)]
-    return _checked(scene, caption, edited, "count", "number", "unseen", (old, to, wrong))
+    positive, negative = [replace(caption, number=word) for word in (to, wrong)]
+    return _checked(Case(scene, caption, positive, negative, "count", "number", "unseen", (old, to, wrong)))
 
 
 def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -141,8 +144,8 @@ def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
     old = common("absence", "no")
     to = _synonym(old, rng, "unseen")
     caption = Sentence("without", (present, absent), number=old, template=rng.randrange(12))
-    edited = [replace(caption, number=to), replace(caption, things=(absent, present))]
-    return _checked(scene, caption, edited, "without", "absence", "unseen", None)
+    positive, negative = replace(caption, number=to), replace(caption, things=(absent, present))
+    return _checked(Case(scene, caption, positive, negative, "without", "absence", "unseen", None))
 
 
 def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -156,9 +159,9 @@ def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
     turned: dict[str, Any] = {case.family: wrong.value}
     objects = (replace(each, **turned) if each.kind == thing.kind.value else each for each in scene.objects)
     words = _both_words(old, rng, synonym), _both_words(wrong, rng, synonym)
-    said = [[case.caption.with_thing(place, thing.with_attribute(word)) for word in each] for each in words]
+    sentences = [[case.caption.with_thing(place, thing.with_attribute(word)) for word in both] for both in words]
     scenes = scene, replace(scene, objects=tuple(objects))
-    return _one_of_twins(rng, scenes, said, words, ("balanced-attributes", case.family, synonym))
+    return _one_of_twins(rng, scenes, sentences, words, ("balanced-attributes", case.family, synonym))
 
 
 def balanced_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -169,9 +172,9 @@ def balanced_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
     old = case.changed[0]
     wrong = common("relation", OPPOSITES[old.value])
     words = _both_words(old, rng, synonym), _both_words(wrong, rng, synonym)
-    said = [[replace(case.caption, relation=word) for word in each] for each in words]
+    sentences = [[replace(case.caption, relation=word) for word in both] for both in words]
     scenes = scene, flipped(scene, upside_down=old.value in ("above", "below"))
-    return _one_of_twins(rng, scenes, said, words, ("balanced-relations", "relation", synonym))
+    return _one_of_twins(rng, scenes, sentences, words, ("balanced-relations", "relation", synonym))
 
 
 def balanced_count(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -184,9 +187,9 @@ def balanced_count(scene: Scene, rng: Random, synonym: str) -> Case | None:
     objects = tuple(each for each in scene.objects if each not in counted[left:])
     words = tuple(_both_words(common("number", str(number)), rng, synonym) for number in (len(counted), left))
     template = rng.randrange(12)
-    said = [[Sentence("count", (thing,), number=word, template=template) for word in each] for each in words]
+    sentences = [[Sentence("count", (thing,), number=word, template=template) for word in both] for both in words]
     scenes = scene, replace(scene, objects=objects)
-    return _one_of_twins(rng, scenes, said, words, ("balanced-count", "number", synonym))
+    return _one_of_twins(rng, scenes, sentences, words, ("balanced-count", "number", synonym))
 
 
 def balanced_without(scene: Scene, rng: Random, synonym: str) -> Case | None:
@@ -194,14 +197,14 @@ def balanced_without(scene: Scene, rng: Random, synonym: str) -> Case | None:
     case = without(scene, rng, synonym)
     if case is None:
         return None
-    present, absent = (thing.kind.value for thing in case.caption.things)
+    present, absent = [thing.kind.value for thing in case.caption.things]
     objects = tuple(replace(each, kind=absent) if each.kind == present else each for each in scene.objects)
     if not apart(objects):
         return None
     words = _both_words(common("absence", "no"), rng, synonym)
-    said = [[replace(each, number=word) for word in words] for each in (case.caption, case.negative)]
+    sentences = [[replace(each, number=word) for word in words] for each in (case.caption, case.negative)]
     scenes = scene, replace(scene, objects=objects)
-    return _one_of_twins(rng, scenes, said, None, ("balanced-without", "absence", synonym))
+    return _one_of_twins(rng, scenes, sentences, None, ("balanced-without", "absence", synonym))
 
 
 MAKERS: dict[str, Maker] = {
@@ -245,16 +248,18 @@ def matched(case: Case, rng: Random) -> Case:
 def _one_of_twins(
     rng: Random,
     scenes: tuple[Scene, Scene],
-    said: Sequence[Sequence[Sentence]],
+    sentences: Sequence[Sequence[Sentence]],
     words: Sequence[tuple[Word, Word]] | None,
-    case: tuple[str, str, str],
+    names: tuple[str, str, str],
 ) -> Case | None:
-    """`said` and `words`: for each scene, the true sentences (caption, positive) and their words."""
+    """`sentences` and `words`: for each scene, the true sentences (caption, positive) and their words. `names`: test,
+    family and synonym of the case."""
     twins = []
     for place, scene in enumerate(scenes):
-        (caption, positive), (negative, _) = said[place], said[1 - place]
+        caption, positive = sentences[place]
+        negative = sentences[1 - place][0]
         changed = None if words is None else (*words[place], words[1 - place][0])
-        twins.append(Case(scene, caption, positive, negative, *case, changed))
+        twins.append(Case(scene, caption, positive, negative, *names, changed))
     chosen = rng.choice(twins)
     return chosen if all(twin.right() for twin in twins) else None  # both, or one twin would be dropped more often
 
@@ -265,9 +270,8 @@ def _both_words(word: Word, rng: Random, synonym: str) -> tuple[Word, Word]:
     return (word, rare) if rng.random() < RARE else (rare, word)
 
 
-def _checked(scene: Scene, caption: Sentence, said: Sequence[Sentence], *rest: Any) -> Case | None:
-    """The case of a caption, a positive and a negative, if they are what they should be."""
-    case = Case(scene, caption, said[0], said[1], *rest)
+def _checked(case: Case) -> Case | None:
+    """The case, if its sentences are what they should be."""
     return case if case.right() else None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import colorsys
 from functools import cache, lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,17 +142,13 @@ def marks(thing: Object) -> list[tuple[float, ...]]:
             for place in (x - across - away, x + across + away)
         ]
     if thing.action == "glowing":
-        ways = [(right, below) for right in (-1, 0, 1) for below in (-1, 0, 1) if right or below]
-        return [
-            (
-                x + right * (across + start),
-                y + below * (down + start),
-                x + right * (across + end),
-                y + below * (down + end),
-            )
-            for right, below in ways
-            for start, end in [(near, far) if not (right and below) else (0.0, 0.6 * far)]
-        ]
+        rays: list[tuple[float, ...]] = []
+        for right, below in product((-1, 0, 1), repeat=2):
+            start, end = (0.0, 0.6 * far) if right and below else (near, far)  # diagonal rays are shorter
+            begin = x + right * (across + start), y + below * (down + start)
+            if right or below:
+                rays.append((*begin, x + right * (across + end), y + below * (down + end)))
+        return rays
     return []
 
 

@@ -1,4 +1,4 @@
-"""Splits: which scenes and sentences are for finetuning, validation and test.
+"""Makes the world's splits: which scenes and sentences are for finetuning, validation and test.
 
 A scene is drawn from a random stream named by (split, test, seed, index). So splits share no scene, a name always gives
 the same scene, and an image's path is enough to draw it at any size.

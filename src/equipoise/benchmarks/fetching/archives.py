@@ -1,4 +1,4 @@
-"""Archives from elsewhere, unpacked as data: nothing leaves the folder, nothing stays when refused.
+"""Unpacks downloaded archives safely: nothing is written outside the folder, a refused archive leaves nothing.
 
 Only plain files and folders are taken out, each written by ourselves with default permissions. Python's tarfile
 filter "data" would do part of this, but it knows no zip, no size, no number of files and no overwriting, stops at the

@@ -1,4 +1,4 @@
-"""One file over HTTP, resumed where it broke off and checked before it takes its name.
+"""Downloads one file over HTTP: resumed where it stopped, and checked before it gets its final name.
 
 It grows in NAME.part; NAME.part.json remembers its address and version (ETag or Last-Modified). It is resumed only if a
 published hash or that version shows that both parts belong to one file. Only https is spoken, except with this machine

@@ -1,4 +1,4 @@
-"""`bench fetch`: a benchmark's files from their official addresses, resumable and checked.
+"""`bench fetch`: downloads a benchmark's files from their official addresses.
 
 What will be downloaded, and how large it is, is said before anything is. An archive is unpacked where it lies and then
 deleted; NAME.unpacked remembers it.

@@ -1,4 +1,4 @@
-"""REPLACE (Kamath et al. 2024): one word of a VL-CheckList caption gives way to a synonym.
+"""REPLACE (Kamath et al. 2024): one word of a VL-CheckList caption is replaced by a synonym.
 
 The paper published four files but not the code that made them. The rules below rebuild all four byte for byte
 from VL-CheckList's annotations, accidents included: case decides what matches, edits reach into other

@@ -1,4 +1,4 @@
-"""REPLACE without its accidents: the records whose hard positive is right and whose hard negative is wrong.
+"""REPLACE without its defects: only the records whose hard positive is right and whose hard negative is wrong.
 
 REPLACE was made by string replacement on VL-CheckList, itself made so. Each check below finds one kind of damage
 and says so; a record with any is dropped, and only articles and spaces are repaired. The checks
@@ -34,9 +34,9 @@ def words(name: str) -> frozenset[str]:
     return _words(_WORDS["sets"][name])
 
 
-NEAR, COMPATIBLE, EXCLUDES = (
-    {word: _words(text) for word, text in _WORDS[name].items()} for name in ("near", "compatible", "excludes")
-)
+NEAR = {word: _words(text) for word, text in _WORDS["near"].items()}
+COMPATIBLE = {word: _words(text) for word, text in _WORDS["compatible"].items()}
+EXCLUDES = {word: _words(text) for word, text in _WORDS["excludes"].items()}
 OPPOSITE: dict[str, str] = _WORDS["opposite"]
 ARTICLES = ("a", "an", "the")
 REASONS: dict[str, str] = _WORDS["reasons"]
@@ -258,7 +258,7 @@ class Cleaned:
 def clean(items: Iterable[Item]) -> Cleaned:
     """Sort the records of REPLACE into kept, dropped and repaired."""
     items = list(items)
-    said = _said(items)
+    captions_of = _captions_by_image(items)
     result = Cleaned([], [], [])
     seen: set[tuple[str, ...]] = set()
     for item in items:
@@ -267,7 +267,8 @@ def clean(items: Iterable[Item]) -> Cleaned:
         seen.add(key)
         record = Record(item)
         reasons += [reason for check in CHECKS if (reason := check(record))]
-        if "tie" not in reasons and _is_said(_plain(item.negatives[0].text), _plain(item.caption), said[key[0]]):
+        negative, caption = _plain(item.negatives[0].text), _plain(item.caption)
+        if "tie" not in reasons and _is_written(negative, caption, captions_of[key[0]]):
             reasons.append("contradiction")
         if reasons:
             result.dropped.append(Verdict(item, tuple(reasons)))
@@ -288,16 +289,16 @@ def _plain(text: str) -> str:
     return " ".join(word for word in text.lower().split() if word not in ARTICLES)
 
 
-def _said(items: list[Item]) -> dict[str, set[str]]:
-    """What Visual Genome's people wrote about each image."""
-    said: dict[str, set[str]] = defaultdict(set)
+def _captions_by_image(items: list[Item]) -> dict[str, set[str]]:
+    """What Visual Genome's annotators wrote about each image."""
+    captions: dict[str, set[str]] = defaultdict(set)
     for item in items:
-        said[item.image.path if item.image else ""].add(_plain(item.caption))
-    return said
+        captions[item.image.path if item.image else ""].add(_plain(item.caption))
+    return captions
 
 
-def _is_said(negative: str, caption: str, said: set[str]) -> bool:
-    return any(f" {negative} " in f" {other} " for other in said if other != caption)
+def _is_written(negative: str, caption: str, captions: set[str]) -> bool:
+    return any(f" {negative} " in f" {other} " for other in captions if other != caption)
 
 
 def _repair(record: Record) -> tuple[Item, tuple[str, ...]]:

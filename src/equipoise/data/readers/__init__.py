@@ -1,1 +1,1 @@
-"""One way in: JSON, JSONL, CSV, TSV, Parquet and tar files of anyone, text also gzipped, as rows with their place."""
+"""Reads users' files: JSON, JSONL, CSV, TSV, Parquet and tar (text also gzipped), as rows that know their place."""

@@ -1,4 +1,4 @@
-"""Rows of other people's Parquet files, a few at a time.
+"""Reads the rows of Parquet files that we did not write, a few at a time.
 
 A few kilobytes of Parquet can stand for gigabytes: one long text in a dictionary, named by a million rows. So the
 size that the footer states limits a batch, and what was decoded is counted. A false footer, or one row with a long

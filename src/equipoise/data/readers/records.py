@@ -84,8 +84,8 @@ def require_file(path: Path) -> None:
 def holds_lines(path: Path) -> bool:
     """Whether a file has a JSON value on each line, whatever it is called: `datasets` writes such .json files, and
     others write a JSON list over many lines and call it .jsonl."""
-    found = (text.strip() for _, text, _ in lines(path, errors="replace"))
-    first, second = (next((text for text in found if text), "") for _ in range(2))
+    filled = (text.strip() for _, text, _ in lines(path, errors="replace") if text.strip())
+    first, second = next(filled, ""), next(filled, "")
     if kind_of(path) == ".jsonl":
         return not (first.endswith(("[", "{", ",")) and second)
     try:

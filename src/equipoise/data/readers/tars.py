@@ -1,4 +1,4 @@
-"""Tar archives, whole or refused.
+"""Reads tar archives; a damaged one is refused instead of read in part.
 
 Python takes a broken header for the end of the archive, so one flipped byte would silently lose every member after
 it. Code that opens a tar passes `tarinfo=Member` and iterates over `members`.

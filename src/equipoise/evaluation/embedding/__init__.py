@@ -1,1 +1,1 @@
-"""Photos and texts -> unit vectors, each once, kept on disk by content. What is scored with them is not known here."""
+"""Embeds every photo and text once and caches the vectors on disk by content; also scores (photo, text) pairs."""

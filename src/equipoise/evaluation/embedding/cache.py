@@ -1,4 +1,4 @@
-"""What all scoring shares: embeddings on disk, addressed by what they were made from, and the processes of a torchrun.
+"""The cache of embeddings on disk, the options of scoring, and the processes of a torchrun.
 
 The key is a hash of the model's whole card and the input itself (identity.py), so a cache can be shared between runs,
 benchmarks and machines and can never answer for another model. Every vector has a checksum. SQLite keeps the file whole
@@ -193,8 +193,9 @@ class Ranks:
 
     def share(self, values: Sequence[T]) -> list[T]:
         """The part of this process: neighbours stay together, as they lie on the disk."""
-        first, last = (len(values) * edge // self.count for edge in (self.number, self.number + 1))
-        return list(values[first:last])
+        start = len(values) * self.number // self.count
+        end = len(values) * (self.number + 1) // self.count
+        return list(values[start:end])
 
     def exchange(self, part: T) -> list[T]:
         """What every process has for the others, in their order."""

@@ -1,4 +1,4 @@
-"""Photos read, hashed and decoded ahead of the model: each is read once, in an order that no number of workers changes.
+"""Reads, hashes and decodes photos ahead of the model: each once, in the same order for any number of workers.
 
 Threads read and hash. What the cache does not have is decoded by threads too, or by processes where there are many
 photos and cores: Python's lock holds threads at about 700 photos per second.

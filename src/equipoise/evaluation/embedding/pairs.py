@@ -168,8 +168,9 @@ class _Work:
                         reasons |= {pair.key: why for pair in pairs}
             self._ask([], last=True)
         for ref, keys in self.names.items():  # another path of the same bytes is as bad
-            if why := next((reasons[key] for key in keys.values() if key in reasons), None):
-                bad[ref] = why
+            of_pairs = [reasons[key] for key in keys.values() if key in reasons]
+            if of_pairs:
+                bad[ref] = of_pairs[0]
         counts = self._counts(total, sum(len(refs[path]) for path in paths))
         seconds = {"pairs": time.monotonic() - started}
         scores = self._scores()
@@ -297,7 +298,8 @@ def choose_all(model: Any, items: Sequence[Item], source: ImageSource, batch_siz
 
         def ask() -> None:
             images = [image for _, image, _ in waiting]
-            shares = model.prefer(images, *([duel[side] for _, _, duel in waiting] for side in (0, 1)))
+            right, wrong = [duel[0] for _, _, duel in waiting], [duel[1] for _, _, duel in waiting]
+            shares = model.prefer(images, right, wrong)
             if len(shares) != len(waiting):
                 raise UserError(f"prefer: expected {len(waiting)} shares, found {len(shares)}")
             for (ref, _, duel), share in zip(waiting, shares, strict=True):

@@ -1,4 +1,4 @@
-"""Tables of results without the items behind them: mteb's result files. A run for each model and task (and date).
+"""Reads published tables of results without items: mteb's result files. Each model and task (and date) is a run.
 
 Numbers are those of the table. No interval can be given, and two such runs are compared unpaired.
 """

@@ -1,4 +1,4 @@
-"""Layouts of right and wrong alone, and of answers to questions with two options: what people publish without scores.
+"""Reads published files without scores: right or wrong for each item, or answers to questions with two options.
 
 An item's scores stand for its answers. In two orders of the options the score of a text is the share of the orders in
 which it was chosen, so that an answer which follows the position is a tie, and never a win. `ItemScores.answers` keeps
@@ -199,8 +199,10 @@ def _order_of(sheet: Sheet, problems: Problems) -> str:
             sheet.problems.add(where, "answer: multiple_choice_answer is neither caption, negative_caption nor empty")
         elif row["correct"] != (choice == row["caption"]):
             sheet.problems.add(where, f"correct is {row['correct']}, and the answer says otherwise")
-        if choice and len(number := set(re.findall(r"\(([12])\)", said))) == 1:
-            orders.add(FIRST_OPTION if (number == {"1"}) == (choice == row["caption"]) else SECOND_OPTION)
+        numbers = set(re.findall(r"\(([12])\)", said))
+        if choice and len(numbers) == 1:
+            chose_first, chose_caption = numbers == {"1"}, choice == row["caption"]
+            orders.add(FIRST_OPTION if chose_first == chose_caption else SECOND_OPTION)
     if len(orders) != 1:
         what = "options in both orders" if orders else "no answer that names (1) or (2)"
         problems.add(str(sheet.path), f"{what}: which caption came first?")
@@ -212,10 +214,9 @@ def _option(row: Mapping[str, Any], order: str) -> Answer:
     choice = row["answer"]["multiple_choice_answer"]
     if not choice:
         return Answer(right=False, order=order)
-    side = "caption" if choice == row["caption"] else "negative"
-    return Answer(
-        right=side == "caption", choice=side, place=int((side == "caption") != (order == FIRST_OPTION)), order=order
-    )
+    right, caption_first = choice == row["caption"], order == FIRST_OPTION
+    place = 0 if right == caption_first else 1
+    return Answer(right=right, choice="caption" if right else "negative", place=place, order=order)
 
 
 COLORSWAP = ("id", "log_1", "log_2")

@@ -1,4 +1,4 @@
-"""Published scores, outcomes and answers -> the numbers of their benchmark, and a run like any other.
+"""Measures published scores, outcomes and answers as their benchmark does, and writes a run like any other.
 
 run = published_run(["clip.jsonl"], "winoground", out="runs/clip", origin="e-bug/fine-grained-evals")
 """
@@ -17,7 +17,7 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import sha256_file, sha256_json
-from equipoise.data.items import ImageRef, Item
+from equipoise.data.items import Item
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.foreign import aggregates
 from equipoise.evaluation.foreign.reading import read_any
@@ -110,7 +110,7 @@ def _parts(
     about: BenchmarkId, spec: str, files: Sequence[Path], seed: int = 0, metrics: Sequence[Metric] = ()
 ) -> dict[str, Any]:
     digest = sha256_json([spec, *sorted(sha256_file(path) for path in files)])
-    own = [own for metric in metrics if (own := metric.own)]
+    own = [metric.own for metric in metrics if metric.own]
     return {
         "benchmark": about,
         "model": ModelCard(spec=spec, device=UNKNOWN, digest=digest),
@@ -149,10 +149,10 @@ def _choices(rows: Sequence[ItemScores]) -> dict[str, int]:
     """Counts of a generative model's answers, as `eval` has them of its forced choices; none where nothing was asked
     with options."""
     asked = [row.answers for row in rows if row.answers]
-    answers = [answer for one in asked for answer in one]
+    answers = [answer for of_item in asked for answer in of_item]
     if not any(answer.place is not None for answer in answers):
         return {}
-    flips = [flipped for one in asked if (flipped := order_flips(one)) is not None]
+    flips = [flipped for flipped in map(order_flips, asked) if flipped is not None]
     return {
         "choices": len(answers),
         "choices_unclear": sum(answer.choice is None for answer in answers),
@@ -204,19 +204,20 @@ def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) 
     """The scores in the items' order with their tags and images; ids that do not match are refused, all at once."""
     scores = Scores.of(rows)
     given = {id_: place for place, id_ in enumerate(scores.ids)}
-    wanted = {item.id: (_shape(item), {"tags": item.tags, "paired": item.paired}, item.image) for item in items}
+    wanted = {item.id: item for item in items}
     problems = Problems(f"{subject}: not the scores of these {len(items):,} items")
     problems.add_some("doubled", [id_ for id_, count in Counter(scores.ids).items() if count > 1])
     problems.add_some("unknown: no such item", [id_ for id_ in scores.ids if id_ not in wanted])
     problems.add_some("missing: item without a score", [id_ for id_ in wanted if id_ not in given])
-    other = [id_ for id_ in given.keys() & wanted.keys() if _shape(scores[given[id_]]) != wanted[id_][0]]
+    other = [id_ for id_ in given.keys() & wanted.keys() if _shape(scores[given[id_]]) != _shape(wanted[id_])]
     problems.add_some("another number of positives, negatives or images than the item", sorted(other))
     problems.raise_if_any('Expected one score per item: {"id": "...", "caption": 0.31, "negatives": [0.28]}')
 
-    def with_item(score: ItemScores, update: dict[str, object], image: ImageRef | None) -> ItemScores:
-        return score.model_copy(update=update | {"image": image.path if image else score.image})
+    def with_item(score: ItemScores, item: Item) -> ItemScores:
+        image = item.image.path if item.image else score.image
+        return score.model_copy(update={"tags": item.tags, "paired": item.paired, "image": image})
 
-    return Scores(with_item(scores[given[id_]], update, image) for id_, (_, update, image) in wanted.items())
+    return Scores(with_item(scores[given[id_]], item) for id_, item in wanted.items())
 
 
 def _shape(one: ItemScores | Item) -> tuple[int, ...]:

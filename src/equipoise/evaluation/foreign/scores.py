@@ -1,4 +1,4 @@
-"""The layouts in which people publish scores: each a function of a file's rows (`reading.py` tells them apart)."""
+"""Reads published scores: each layout is a function of a file's rows (`reading.py` tells them apart)."""
 
 from __future__ import annotations
 
@@ -40,15 +40,11 @@ def winoground(sheets: Sequence[Sheet]) -> Foreign:
     check_ids(sheet.problems, labels, wanted, "labels")
     sheet.problems.raise_if_any("Expected 0_c0_i0, 0_c1_i0, 0_c0_i1, 0_c1_i1 and so on, each once: caption and image.")
     score = dict(zip(labels, scores, strict=True))
-    rows = [  # as an item of Winoground is: the first image and caption, the others negatives
-        two_by_two(
-            item_id("winoground", "test", number),
-            [f"ex_{number}_img_{place}.png" for place in (0, 1)],
-            {"split": "test"},
-            [score[f"{number}_{part}"] for part in FOUR],
-        )
-        for number in range(WINOGROUND)
-    ]
+    rows = []  # as an item of Winoground is: the first image and caption, the others negatives
+    for number in range(WINOGROUND):
+        images = [f"ex_{number}_img_0.png", f"ex_{number}_img_1.png"]
+        four = [score[f"{number}_{part}"] for part in FOUR]
+        rows.append(two_by_two(item_id("winoground", "test", number), images, {"split": "test"}, four))
     return Foreign("Winoground's labels", rows)
 
 
@@ -57,10 +53,10 @@ def valse(sheets: Sequence[Sheet]) -> Foreign:
     they sure to be unique. So items are matched in the order of the file, instrument by instrument."""
     (sheet,) = sheets
     problems, labels, scores = sheet.problems, sheet.texts("label"), sheet.numbers("score")
-    found = [
-        (instrument, *label.rpartition("_")[::2])
-        for instrument, label in zip(sheet.texts("instrument"), labels, strict=True)
-    ]
+    found = []
+    for instrument, label in zip(sheet.texts("instrument"), labels, strict=True):
+        key, _, side = label.rpartition("_")
+        found.append((instrument, key, side))
     check_finite(problems, labels, scores)
     odd = [label for label, (_, key, side) in zip(labels, found, strict=True) if not key or side not in ("c", "f")]
     problems.add_some("labels that are neither ID_c nor ID_f", odd)
@@ -80,22 +76,20 @@ def valse(sheets: Sequence[Sheet]) -> Foreign:
 
     def fit(rows: Rows, items: Sequence[Item]) -> tuple[Rows, Sequence[Item]]:
         """The n-th score of an instrument is of its n-th valid record."""
-        ids: dict[str, list[str]] = {}
+        waiting: dict[str, list[str]] = {}  # by instrument: the ids of items that have no score yet
         for item in items:
-            ids.setdefault(item.tags["split"], []).append(item.id)
-        left = {split: iter(some) for split, some in ids.items()}
-        return renamed(rows, {row.id: next(left.get(row.tags["split"], iter(())), row.id) for row in rows}), items
+            waiting.setdefault(item.tags["split"], []).append(item.id)
+        names = {}
+        for row in rows:
+            ids = waiting.get(row.tags["split"])
+            names[row.id] = ids.pop(0) if ids else row.id
+        return renamed(rows, names), items
 
-    rows = [
-        scored(
-            item_id("valse", instrument, key),
-            None,
-            {"split": instrument, "phenomenon": valse_benchmark.phenomenon(instrument)},
-            score[instrument, key, "c"],
-            score[instrument, key, "f"],
-        )
-        for instrument, key in sorted(keys, key=place)
-    ]
+    rows = []
+    for instrument, key in sorted(keys, key=place):
+        tags = {"split": instrument, "phenomenon": valse_benchmark.phenomenon(instrument)}
+        caption, foil = score[instrument, key, "c"], score[instrument, key, "f"]
+        rows.append(scored(item_id("valse", instrument, key), None, tags, caption, foil))
     return Foreign("VALSE's labels", rows, fit=fit)
 
 
@@ -241,13 +235,9 @@ def vsr(sheets: Sequence[Sheet]) -> Foreign:
         'Expected {"label": 1, "score": 0.41, "relation": "in front of", "id": 0} for each statement.'
     )
     split = STATEMENTS[len(ids)]
-    rows = [
-        scored(
-            item_id("vsr", split, id_),
-            None,
-            {"split": split, "label": str(label).lower(), "relation": relation},
-            *((score, 1 - score) if label else (1 - score, score)),
-        )
-        for id_, score, label, relation in zip(ids, scores, labels, sheet.texts("relation"), strict=True)
-    ]
+    rows = []
+    for id_, score, label, relation in zip(ids, scores, labels, sheet.texts("relation"), strict=True):
+        right, wrong = (score, 1 - score) if label else (1 - score, score)
+        tags = {"split": split, "label": str(label).lower(), "relation": relation}
+        rows.append(scored(item_id("vsr", split, id_), None, tags, right, wrong))
     return Foreign("VSR's labels and scores", rows, notes=["right or wrong at a threshold of 0.5"])

@@ -1,4 +1,4 @@
-"""A published file as rows, what a layout makes of it, and the complaints that all layouts share."""
+"""Shared by the published layouts: the rows of a file, the scores made of them, and the checks of both."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Foreign:
     notes: Sequence[str] = ()  # empty ones are left out
     items: Sequence[Item] = ()  # as far as the file says what was asked
     model: str = ""  # as the file calls it
-    # To the items: the same ids.
+    # Gives the rows the ids of the benchmark's items; with no items where the rows say everything themselves.
     fit: Callable[[Rows, Sequence[Item]], tuple[Rows, Sequence[Item]]] = lambda rows, items: (rows, items)
 
 

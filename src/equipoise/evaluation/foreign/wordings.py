@@ -1,4 +1,4 @@
-"""Layouts of answers to one question in several wordings: VSR's statements, What's Up's prompts.
+"""Reads published answers to one question in several wordings: VSR's statements, What's Up's prompts.
 
 The caption's score is 1 where the first wording was answered right, each positive's that of another wording, and the
 hard negative's is 0.5: Original accuracy is the share right in the first wording, Augmented accuracy the share right in
@@ -123,12 +123,11 @@ def _reworded(
     problems.add_some(
         "ids unknown there", [row["example_id"] for row in sheet.rows if row["example_id"] not in answers]
     )
-    others = [
-        row["example_id"]
-        for row in sheet.rows
-        if (before := answers.get(row["example_id"]))
-        and any(row[column] != before[column] for column in ("original_statement", "ground_truth"))
-    ]
+    others = []
+    for row in sheet.rows:
+        before = answers.get(row["example_id"], row)
+        if any(row[column] != before[column] for column in ("original_statement", "ground_truth")):
+            others.append(row["example_id"])
     problems.add_some("ids with another statement or another truth there", others)
     odd = [row["example_id"] for row in sheet.rows if row["expected_transformed_label"] not in _TRUTH]
     problems.add_some("rows without the truth of the reworded statement (expected_transformed_label)", odd)
@@ -166,14 +165,16 @@ def whatsup(sheets: Sequence[Sheet]) -> Foreign:
     problems.raise_if_any("Expected one record a photo and prompt, all of one model.")
     rows = []
     for image, some in asked.items():
-        first, base = some[0][1], [answer for _, answer in some if answer.wording == some[0][1].wording]
-        for wording in dict.fromkeys(answer.wording for _, answer in some if answer.wording != first.wording):
-            others = [answer for _, answer in some if answer.wording == wording]
-            tags = {"split": "controlled_a", "group": "controlled", "wording": wording}
-            tags["relation"] = str(some[0][0]["ground_truth"])
-            reworded, answers = [float(others[0].right)], (*base, *others)
-            won = float(first.right)
-            rows.append(scored(f"{image}/{wording}", image, tags, won, 0.5, positives=reworded, answers=answers))
+        relation = str(some[0][0]["ground_truth"])
+        by_wording: dict[str, list[Answer]] = {}
+        for _, answer in some:
+            by_wording.setdefault(answer.wording, []).append(answer)
+        (_, first), *reworded = by_wording.items()
+        for wording, others in reworded:
+            tags = {"split": "controlled_a", "group": "controlled", "wording": wording, "relation": relation}
+            won, positives = float(first[0].right), [float(others[0].right)]
+            answers = (*first, *others)
+            rows.append(scored(f"{image}/{wording}", image, tags, won, 0.5, positives=positives, answers=answers))
     notes = ["Orig. is the accuracy with the first prompt, Aug. the share right with it and with another wording"]
     for label in dict.fromkeys(row["prompt_label"] for row in sheet.rows):
         right = [answer.right for some in asked.values() for row, answer in some if row["prompt_label"] == label]

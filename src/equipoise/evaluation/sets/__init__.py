@@ -1,1 +1,1 @@
-"""Runs that are not of items: zero-shot classification, retrieval, human ratings. One row of kinds.KINDS each."""
+"""Runs without items: zero-shot classification, retrieval, human ratings. Each is a row of kinds.KINDS."""

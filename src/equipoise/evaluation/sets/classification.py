@@ -83,15 +83,15 @@ def ranked(
     step = step or max(1, _BYTES // (8 * len(classes)))
     kept, place = distinct(classes)  # equal classes are one column: a multiplication may round two equal columns apart
     wanted, right = np.asarray(rows), np.asarray(labels)
-    parts = []
+    ranks, ties, predicted = [], [], []
     for start in range(0, len(wanted), step):
         part = slice(start, start + step)
         scores = (images[wanted[part]].astype(np.float64) @ kept.T)[:, place]
         own = np.take_along_axis(scores, right[part][:, None], axis=1)
-        ahead = (scores >= own).sum(axis=1) - 1
-        parts.append((ahead, (scores == own).sum(axis=1) > 1, scores.argmax(axis=1)))
-    ranks, ties, first = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return ranks, ties, first
+        ranks.append((scores >= own).sum(axis=1) - 1)
+        ties.append((scores == own).sum(axis=1) > 1)
+        predicted.append(scores.argmax(axis=1))
+    return np.concatenate(ranks), np.concatenate(ties), np.concatenate(predicted)
 
 
 def measure(

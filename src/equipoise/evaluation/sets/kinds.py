@@ -1,4 +1,4 @@
-"""The kinds of runs that are not of items: what `--bench` names, what a row is, how rows are made and measured."""
+"""Classification, retrieval and ratings as kinds of runs: what `--bench` names, how rows are scored and measured."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def changes(
     kind: str, first: Sequence[Any], second: Sequence[Any], counts: Mapping[str, int], seed: int
 ) -> dict[str, Change]:
     """second - first of every number. Both see the same resamples of photos, so what both find hard cancels out."""
-    how = KINDS[kind].measure
-    (before, _, _), (after, _, _) = (how(rows, counts, seed, stats.RESAMPLES) for rows in (first, second))
+    before, _, _ = KINDS[kind].measure(first, counts, seed, stats.RESAMPLES)
+    after, _, _ = KINDS[kind].measure(second, counts, seed, stats.RESAMPLES)
     found = {}
     for name, one in before.items():
         value, spread = after[name].value - one.value, after[name].spread - one.spread

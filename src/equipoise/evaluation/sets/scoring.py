@@ -1,4 +1,4 @@
-"""What every kind of set shares: vectors of photos and texts, scores of pairs, and numbers with their resamples.
+"""Shared by classification, retrieval and ratings: vectors, scores of pairs, and numbers with their resamples.
 
 Every photo and every text is embedded once and kept in the embedding cache, so that 1,000 classes in 80 templates cost
 their time once. Photos are resampled, never captions or pairs. The same photos with the same seed are the same

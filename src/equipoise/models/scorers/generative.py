@@ -32,17 +32,17 @@ class YesNo(ChatModel):
     """P(yes) / (P(yes) + P(no)) at the first token of the answer."""
 
     def __init__(self, spec: str, network: Any, processor: Any, template: str, **rest: Any) -> None:
-        said = {answer: answers(processor.tokenizer, answer) for answer in ("yes", "no")}
-        for answer, tokens in said.items():
+        tokens_of = {answer: answers(processor.tokenizer, answer) for answer in ("yes", "no")}
+        for answer, tokens in tokens_of.items():
             if not tokens:
                 raise UserError(
                     f"{spec}: no token of its vocabulary is the word {answer!r}, so its probability cannot be read; "
                     "use likelihood: with this model"
                 )
-        self._yes, self._no = (sorted(tokens.values()) for tokens in said.values())
+        self._yes, self._no = sorted(tokens_of["yes"].values()), sorted(tokens_of["no"].values())
         notes = {
             "score": "P(yes) / (P(yes) + P(no))",
-            "answers": {name: sorted(tokens) for name, tokens in said.items()},
+            "answers": {answer: sorted(tokens) for answer, tokens in tokens_of.items()},
         }
         super().__init__(spec, network, processor, template, notes=notes | rest.pop("notes"), **rest)
 

@@ -66,6 +66,10 @@ def _blip_text(network: Any, ids: Tensor, mask: Tensor) -> Tensor:
     return network.text_proj(read)
 
 
+def _blip_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    return _cosine(_blip_image(network, seen), _blip_text(network, ids, mask))
+
+
 def _blip2_queries(network: Any, pixels: Tensor) -> Tensor:
     """What its queries read of an image, without a text."""
     seen = network.vision_model(pixel_values=pixels).last_hidden_state
@@ -161,9 +165,7 @@ FAMILIES = {
             "blip",
             {
                 "itm": Head(_BLIP, _blip_look, _blip_itm),
-                "itc": Head(
-                    _BLIP, _blip_look, lambda net, seen, *text: _cosine(_blip_image(net, seen), _blip_text(net, *text))
-                ),
+                "itc": Head(_BLIP, _blip_look, _blip_itc),
             },
             contrast=Contrast(_blip_image, _blip_text),
         ),

@@ -42,8 +42,8 @@ class MatchingModel(Scorer):
         notes: dict[str, Any],
         **rest: Any,
     ) -> None:
-        said = {"head": head, "heads": list(family.heads), "score": SCORES[head]}
-        super().__init__(spec, network, tokenizer, image_processor, notes=said | notes, **rest)
+        of_head = {"head": head, "heads": list(family.heads), "score": SCORES[head]}
+        super().__init__(spec, network, tokenizer, image_processor, notes=of_head | notes, **rest)
         self.folder = folder
         self.family, self._head = family, family.heads[head]
         self._forget()

@@ -1,4 +1,4 @@
-"""What pair scorers of transformers share: image processors, the card, features of recent images, padding."""
+"""Shared by the pair scorers: image processors, the card, features of recent images, padding."""
 
 from __future__ import annotations
 

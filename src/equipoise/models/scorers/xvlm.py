@@ -45,7 +45,8 @@ class XVLM(nn.Module):
         from transformers.models.blip.modeling_blip_text import BlipTextLayer
 
         super().__init__()
-        lower, upper = (_layer_config(text, decoder=decoder, width=swin.hidden_size) for decoder in (False, True))
+        lower = _layer_config(text, decoder=False, width=swin.hidden_size)
+        upper = _layer_config(text, decoder=True, width=swin.hidden_size)
         layers = [BlipTextLayer(upper if n >= fusion else lower, n) for n in range(text.num_hidden_layers)]
         self.config, self.fusion = text, fusion
         self.names: dict[str, tuple[str, ...]] = {}  # of a tensor in the authors' file -> ours: three for qkv

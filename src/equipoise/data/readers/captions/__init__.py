@@ -1,1 +1,1 @@
-"""Captions out of anyone's files, as a stream: their layouts, and the captions of one image together."""
+"""Reads captions from users' files in many layouts, as a stream, with the captions of one image together."""

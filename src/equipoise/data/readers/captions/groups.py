@@ -1,4 +1,4 @@
-"""Captions from anyone's files, one image at a time; the formats are in `json_layouts.py` and `layouts.py`.
+"""Captions from users' files, grouped by image; the formats are in `json_layouts.py` and `layouts.py`.
 
 The captions of an image are put together, because a negative must not be true by another caption of the same image.
 COCO annotations are grouped by `image_id` wherever they stand; in all other formats the captions of an image must stand

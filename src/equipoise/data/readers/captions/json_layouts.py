@@ -59,11 +59,12 @@ def json_record(where: str, value: Any) -> Iterator[Raw]:
     if "positives" in value or "negatives" in value:
         yield _item(where, value)
         return
-    lower = {str(key).lower(): key for key in value}
-    caption, image, name, together = (
-        next((value[lower[known]] for known in names if known in lower and value[lower[known]] is not None), None)
-        for names in NAMES.values()
-    )
+    fields = {str(key).lower(): content for key, content in value.items()}
+
+    def first(kind: str) -> Any:
+        return next((fields[name] for name in NAMES[kind] if fields.get(name) is not None), None)
+
+    caption, image, name, together = first("caption"), first("image"), first("id"), first("image_id")
     if isinstance(caption, list):
         for number, text in enumerate(caption):
             given = None if name is None else f"{name}#{number}"

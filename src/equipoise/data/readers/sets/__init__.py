@@ -1,1 +1,1 @@
-"""Other people's classification sets, captions and ratings, read into the three sets of `sets.py`."""
+"""Reads classification sets, captions and ratings into the three sets of `kinds.py`."""
