@@ -1,4 +1,4 @@
-"""Converts what people have in a notebook: tables of captions, pictures, models."""
+"""Converts what a notebook holds into our inputs: tables of captions, pictures, models."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ def _rows(value: Any, caption: str | None, image: str | None) -> tuple[list[dict
         folder = _folder_of([name for name in names if name])
         names = [name if name is None or folder is None else os.path.relpath(name, folder) for name in names]
         first: dict[str | None, int] = {}
-        order = sorted(range(len(texts)), key=lambda row: first.setdefault(names[row], row) if names[row] else row)
+        for row, name in enumerate(names):
+            first.setdefault(name, row)
+        order = sorted(range(len(texts)), key=lambda row: first[names[row]] if names[row] else row)
         return [{"image": names[row], "caption": texts[row]} for row in order], folder
     missing = [row for row, one in enumerate(pictures) if one is None]
     if missing:
@@ -114,8 +116,8 @@ def _columns(value: Any, caption: str | None, image: str | None) -> tuple[list[A
         listed = [str(name) for name in names]
         texts = _column(listed, caption, CAPTION_NAMES, "caption")
         pictures = _column(listed, image, IMAGE_NAMES, "image", needed=image is not None)
-        said = [_cell(one) for one in value[texts]]
-        return said, [_seen(one) for one in value[pictures]] if pictures else [None] * len(said)
+        captions = [_cell(one) for one in value[texts]]
+        return captions, [_seen(one) for one in value[pictures]] if pictures else [None] * len(captions)
     if isinstance(value, Mapping) or not isinstance(value, Sequence):
         raise UserError(
             f"{type(value).__name__}: expected a file, a DataFrame, a Hugging Face dataset or a list of "

@@ -79,7 +79,8 @@ class Items(Sequence[Item]):
     def _repr_html_(self) -> str:
         rows = [["caption", "hard positive", "hard negative"]]
         for item in self[:5]:
-            rows.append([item.caption, *(own[0].text if own else "" for own in (item.positives, item.negatives))])
+            positive = item.positives[0].text if item.positives else ""
+            rows.append([item.caption, positive, item.negatives[0].text if item.negatives else ""])
         cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
         return f"<p>{self!r}</p><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
@@ -145,7 +146,7 @@ def _flat(numbers: Numbers) -> dict[str, Any]:
     for name, number in numbers.metrics.items():
         found[name] = 100 * number.value
         if number.interval is not None:
-            found[f"{name}_low"], found[f"{name}_high"] = (100 * end for end in number.interval)
+            found |= {f"{name}_low": 100 * number.interval.low, f"{name}_high": 100 * number.interval.high}
     return found | {"ties": numbers.ties}
 
 
@@ -171,8 +172,8 @@ class Run(Result, _Measured):
         return ItemResults(self)
 
     def __repr__(self) -> str:
-        said = verdict(self.record) or f"{self.record.kind} {self.record.benchmark.name}"
-        return f"{self.label}: {said}" if self.label != self.record.model.spec else said
+        words = verdict(self.record) or f"{self.record.kind} {self.record.benchmark.name}"
+        return f"{self.label}: {words}" if self.label != self.record.model.spec else words
 
     @cached_property
     def folder(self) -> Path:

@@ -62,15 +62,9 @@ def augment(
                 edit = candidate.edit
                 by = f"{BY}:{edit.by}" if edit.by else BY
                 kept.append(Text(text=candidate.text, edit=edit.model_copy(update={"by": by})))
-        found.append(
-            item.model_copy(
-                update={
-                    "id": f"{name}-{item.id.removeprefix(f'{benchmark.name}-')}",
-                    "positives": tuple(kept),
-                    "tags": {**item.tags, TAG: f"{BY}-{VERSION}" if kept else "none"},
-                }
-            )
-        )
+        new_id = f"{name}-{item.id.removeprefix(f'{benchmark.name}-')}"
+        tags = {**item.tags, TAG: f"{BY}-{VERSION}" if kept else "none"}
+        found.append(item.model_copy(update={"id": new_id, "positives": tuple(kept), "tags": tags}))
         advance(1)
     if not any(item.positives for item in found):
         raise UserError(f"{benchmark.name}: no hard positive of recipe {recipe.name} applies to any of its captions")

@@ -1,4 +1,4 @@
-"""Items -> an audit: counts of every check of the texts, shortcuts, and how often images are reused.
+"""Makes an audit of items: counts of every check of the texts, shortcuts, and how often images are reused.
 
 data/checks.toml describes each check and its fix.
 """

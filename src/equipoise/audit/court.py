@@ -128,10 +128,8 @@ def suspicion(answers: Answers) -> Suspicion:
         eta = intercept[group][:, None, :] + nodes[:, None] * slope  # (rows, nodes, models)
         as_labelled = np.where((right == 1)[:, None, :], eta, -eta)
         seen = asked[:, None, :]
-        kept, turned = (
-            np.where(seen, -np.logaddexp(0, -sign * as_labelled), 0).sum(2) + log_weights for sign in (1, -1)
-        )
-        kept, turned = kept + np.log1p(-share), turned + np.log(share)
+        kept = np.where(seen, -np.logaddexp(0, -as_labelled), 0).sum(2) + log_weights + np.log1p(-share)
+        turned = np.where(seen, -np.logaddexp(0, as_labelled), 0).sum(2) + log_weights + np.log(share)
         log_odds = np.logaddexp.reduce(turned, 1) - np.logaddexp.reduce(kept, 1)
         total = np.logaddexp.reduce(np.concatenate((kept, turned), 1), 1)
         now = float(counts @ total / counts.sum())
@@ -147,6 +145,7 @@ def suspicion(answers: Answers) -> Suspicion:
         curvature = np.where(seen, weight * probability * (1 - probability), 0)
         up, down = member @ gradient.sum(1), member @ curvature.sum(1)
         intercept = np.clip(intercept + (up - on_intercept * intercept) / (down + on_intercept), -8, 8)
-        up, down = (counts @ (part * nodes[:, None] ** power).sum(1) for power, part in ((1, gradient), (2, curvature)))
+        up = counts @ (gradient * nodes[:, None]).sum(1)
+        down = counts @ (curvature * nodes[:, None] ** 2).sum(1)
         slope = np.clip(slope + (up - on_slope * (slope - 1)) / (down + on_slope), 0, 6)
     return Suspicion(log_odds[row_of.ravel()], share)

@@ -1,7 +1,7 @@
-"""What an edit changed, and four ways in which edits go wrong: they change part of a word, another word than recorded,
-part of a compound preposition, or replace a word by a near-synonym.
+"""What an edit changed in a caption, and checks for four ways in which edits go wrong.
 
-Each check returns what is wrong, or None. Without recorded edits, the checks compare the texts.
+They change part of a word, another word than recorded, part of a compound preposition, or replace a word by a
+near-synonym. Each check returns what is wrong, or None. Without recorded edits, the checks compare the texts.
 """
 
 from __future__ import annotations
@@ -66,8 +66,12 @@ def common(one: Sequence[str], other: Sequence[str]) -> int:
 def substitution(caption: str, text: str) -> tuple[str, str]:
     """(from, to) without articles, unless only articles changed."""
     found = change(caption, text)
-    lost, gained = ([word for word in part if word not in ARTICLES] for part in (found.lost, found.gained))
+    lost, gained = _without_articles(found.lost), _without_articles(found.gained)
     return (" ".join(lost), " ".join(gained)) if lost or gained else (" ".join(found.lost), " ".join(found.gained))
+
+
+def _without_articles(part: Sequence[str]) -> list[str]:
+    return [word for word in part if word not in ARTICLES]
 
 
 def edits_of(item: Item) -> Iterator[tuple[Kind, Text]]:
@@ -128,11 +132,10 @@ def not_as_said(found: Change, edit: Edit | None) -> str | None:
     """
     if edit is None or edit.op != "replace" or not edit.source or not edit.to:
         return None
-    before, after = (
-        Counter(_bare(word) for word in part if word not in ARTICLES) for part in (found.caption, found.text)
-    )
+    before = Counter(map(_bare, _without_articles(found.caption)))
+    after = Counter(map(_bare, _without_articles(found.text)))
     gone, new = before - after, after - before
-    source, to = ([_bare(word) for word in words(part)] for part in (edit.source, edit.to))
+    source, to = [_bare(word) for word in words(edit.source)], [_bare(word) for word in words(edit.to)]
     if (source and gone and not set(source) & set(gone)) or (to and new and not set(to) & set(new)):
         return f"recorded {edit.source!r} -> {edit.to!r}, found {' '.join(gone)!r} -> {' '.join(new)!r}"
     return None
@@ -206,7 +209,7 @@ def near_synonym(caption: str, found: Change) -> str | None:
 
     Checked only where a few words changed at one place.
     """
-    lost, gained = ([word for word in part if word not in ARTICLES] for part in (found.lost, found.gained))
+    lost, gained = _without_articles(found.lost), _without_articles(found.gained)
     if not lost or not gained or max(len(lost), len(gained)) > _FEW or lost == gained:
         return None
     old, new = " ".join(lost), " ".join(gained)

@@ -54,7 +54,8 @@ def pairs(items: Sequence[Item], kind: Kind, seed: int) -> list[_Pair]:
 def share(right: Sequence[float], groups: Sequence[str], seed: int) -> Share:
     _, clusters = np.unique(np.array(groups), return_inverse=True)
     values = np.array(right, dtype=np.float64)
-    sums, counts = (np.bincount(clusters, part).astype(np.float64)[:, None] for part in (values, np.ones(len(values))))
+    sums = np.bincount(clusters, values).astype(np.float64)[:, None]
+    counts = np.bincount(clusters).astype(np.float64)[:, None]
     spread = stats.cluster_bootstrap(sums, counts, seed, _RESAMPLES)[:, 0]
     mean = float(values.mean())
     low, high = stats.share_interval(mean, spread, len(counts))
@@ -66,7 +67,8 @@ def _half(value: float) -> float:
 
 
 def shortcuts(items: Sequence[Item], seed: int = 0) -> list[Shortcut]:
-    found = {kind: listed for kind in KINDS if len(listed := pairs(items, kind, seed)) >= LEAST}
+    every = {kind: pairs(items, kind, seed) for kind in KINDS}
+    found = {kind: listed for kind, listed in every.items() if len(listed) >= LEAST}
     by_words = separability(items, seed)
     shown: list[Shortcut] = []
     for kind, listed in found.items():
@@ -117,7 +119,8 @@ def _by_statistic(name: str, kind: Kind, listed: Sequence[_Pair], seed: int) -> 
     right = [_half(gap) for gap in gaps]
     mean = sum(right) / len(right)
     high = {"length": "shorter", "frequency": "of more frequent words"}[name]
-    surest = sorted(zip(gaps, listed, strict=True), key=lambda one: (-one[0] if mean >= 0.5 else one[0], one[1].id))
+    way = -1 if mean >= 0.5 else 1  # largest gaps first
+    surest = sorted(zip(gaps, listed, strict=True), key=lambda one: (way * one[0], one[1].id))
     return Shortcut(
         name=f"{name}_{kind}",
         what=f"the text that is {high} is the caption, not one of its {kind}; far below 50 gives away as much",
@@ -129,25 +132,31 @@ def _by_statistic(name: str, kind: Kind, listed: Sequence[_Pair], seed: int) -> 
     )
 
 
-_Asked = tuple[_Pair, tuple[str, str], int, Sequence[object]]  # a pair, its substitution, the right sign, keys
+class _Asked(NamedTuple):
+    pair: _Pair
+    substitution: tuple[str, str]
+    sign: int  # the right one
+    keys: Sequence[object]
 
 
 def _lookup(name: str, what: str, fix: str, listed: Sequence[_Asked], seed: int) -> Shortcut:
     """Guess each pair's sign by the majority in the other half of the images, for its first key that is known there."""
     tables: list[Counter[object]] = [Counter(), Counter()]  # for each half, the sums of the signs in the other half
-    for pair, _, sign, keys in listed:
-        for key in keys:
-            tables[1 - pair.half][key] += sign
-    found = ((tables[pair.half], keys) for pair, _, _, keys in listed)
-    sums = [next((table[key] for key in keys if key in table), None) for table, keys in found]
-    right = [_half((known or 0) * sign) for known, (_, _, sign, _) in zip(sums, listed, strict=True)]
-    often = Counter(sub for (_, sub, _, _), won in zip(listed, right, strict=True) if won == 1)
-    first = {sub: pair.id for pair, sub, _, _ in reversed(listed)}
+    for one in listed:
+        for key in one.keys:
+            tables[1 - one.pair.half][key] += one.sign
+    sums: list[int | None] = []
+    for one in listed:
+        table = tables[one.pair.half]
+        sums.append(next((table[key] for key in one.keys if key in table), None))
+    right = [_half((known or 0) * one.sign) for known, one in zip(sums, listed, strict=True)]
+    often = Counter(one.substitution for one, won in zip(listed, right, strict=True) if won == 1)
+    first = {one.substitution: one.pair.id for one in reversed(listed)}
     return Shortcut(
         name=name,
         what=f"{what}, by a table of the other half of the images",
         count=sum(right),
-        result=share(right, [pair.group for pair, *_ in listed], seed),
+        result=share(right, [one.pair.group for one in listed], seed),
         chance=0.5,
         seen=round(sum(known is not None for known in sums) / len(sums), 4),
         examples=[
@@ -167,7 +176,7 @@ def _by_direction(kind: Kind, listed: Sequence[_Pair], seed: int) -> Shortcut:
     for pair in listed:
         old, new = substitution(pair.caption, pair.edit)
         sign = (old < new) - (old > new)  # 0 where only a capital or a mark changed
-        asked.append((pair, (old, new), sign, (tuple(sorted((old, new))),)))
+        asked.append(_Asked(pair, (old, new), sign, (tuple(sorted((old, new))),)))
     what = f"the changed words alone tell the caption from one of its {kind}"
     fix = "let every substitution go both ways about equally often (A -> B as well as B -> A)"
     return _lookup(f"direction_{kind}", what, fix, asked, seed)
@@ -177,10 +186,10 @@ def _by_substitution(positives: Sequence[_Pair], negatives: Sequence[_Pair], see
     """Is (from -> to) a hard positive or a hard negative? Looked up by the substitution, else by the new word."""
     both = {pair.id for pair in positives} & {pair.id for pair in negatives}  # as many positives as negatives
     asked: list[_Asked] = []
-    for pair, sign in [*((pair, 1) for pair in positives), *((pair, -1) for pair in negatives)]:
-        if pair.id in both:
+    for kind, sign in ((positives, 1), (negatives, -1)):
+        for pair in [pair for pair in kind if pair.id in both]:
             sub = substitution(pair.caption, pair.edit)
-            asked.append((pair, sub, sign, (sub, sub[1])))
+            asked.append(_Asked(pair, sub, sign, (sub, sub[1])))
     what = "from -> to alone tells a hard positive from a hard negative"
     fix = (
         "use words that make a hard positive of one caption and a hard negative of another; use other substitutions in "

@@ -247,8 +247,8 @@ def _preflight(model: Any, spec: str, cache: Path | None, skip: bool) -> Preflig
         from equipoise.cli.machine import show_checks
 
         show_checks(found.wrong, err=True)
-        said = f"error: {spec}: {found.words()}; nothing was scored. All checks: equipoise doctor {spec}. "
-        typer.echo(printable(f"{said}To score it as it is: --skip-preflight"), err=True)
+        message = f"error: {spec}: {found.words()}; nothing was scored. All checks: equipoise doctor {spec}. "
+        typer.echo(printable(f"{message}To score it as it is: --skip-preflight"), err=True)
         raise typer.Exit(1)
     if found is not None and any(one.verdict != "fine" for one in found.checks):
         typer.echo(printable(f"checked: {found.words()}; what it means: equipoise doctor {spec}"), err=True)

@@ -1,4 +1,4 @@
-"""What `perturb` adds to the items of a file or a benchmark: hard positives, hard images."""
+"""`perturb --add-positives` and `--hard-images`: add hard positives or hard images to items that are there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine can do, what is missing, and the command that installs it.
+"""equipoise doctor: what this machine can do, what is missing and how to install it, and the checks of a model.
 
 Packages are looked up by their metadata and never imported: that is quick, and a broken one does no harm.
 """

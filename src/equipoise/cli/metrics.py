@@ -1,4 +1,4 @@
-"""equipoise metrics: scores, outcomes and answers that were made elsewhere."""
+"""equipoise metrics: measures scores, outcomes and answers that were computed elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what every command does."""
+"""Options that several commands share, and the behaviour of every command: --quiet, help, interrupts."""
 
 from __future__ import annotations
 

@@ -6,16 +6,13 @@ import json
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from equipoise.cli.options import offer_edits
 from equipoise.core.errors import UserError, printable
 from equipoise.report import fold
-
-if TYPE_CHECKING:
-    from equipoise.core.llm_client import LlmSettings
 
 
 def perturb(
@@ -123,15 +120,8 @@ def perturb(
     stem = Path(captions.resolve().name.removesuffix(".gz")).stem
     if add_positives:
         _refuse_others(ctx, "--add-positives", "recipe out seed limit source splits")
-        add_positives_to(
-            str(captions),
-            out or Path(f"{stem}-augmented.jsonl"),
-            source,
-            splits,
-            recipe or "hard_positives_rules",
-            seed,
-            limit,
-        )
+        more, chosen = out or Path(f"{stem}-augmented.jsonl"), recipe or "hard_positives_rules"
+        add_positives_to(str(captions), more, source, splits, chosen, seed, limit)
         return
     if hard_images:
         _refuse_others(ctx, "--hard-images", "out hard_images images hard_count cache")
@@ -154,25 +144,23 @@ def perturb(
         raise UserError(f"--llm: recipe {recipe} asks no language model; {', '.join(TAKE_LLM)} do")
     if masked_lm is not None and all(name in TAKE_LLM[1:] for name in names):
         raise UserError(f"--masked-lm: recipe {recipe} takes its words from --llm alone")
-    setup = Setup(
-        recipe,
-        seed,
-        llm=_llm(
+    server = None
+    if llm or llm_model:
+        from equipoise.core.llm_client import LlmSettings
+        from equipoise.core.provenance import default_cache
+
+        server = LlmSettings(
             llm,
             llm_model,
-            cache,
+            cache=str(cache or default_cache()),
             key_variable=llm_key,
             concurrency=llm_concurrency,
             seed=seed,
             max_tokens=llm_max_tokens,
             temperature=llm_temperature,
         )
-        if llm or llm_model
-        else None,
-        masked_lm=None if masked_lm is None else str(masked_lm),
-        precision=precision,
-        keep_all=keep_all,
-    )
+    words = None if masked_lm is None else str(masked_lm)
+    setup = Setup(recipe, seed, llm=server, masked_lm=words, precision=precision, keep_all=keep_all)
     if asking and setup.llm is not None:
         often = " (balanced asks twice)" if "balanced" in asking else ""
         typer.echo(f"asking {llm_model} at {setup.llm.shown} for captions that are not in the cache{often}", err=True)
@@ -191,8 +179,8 @@ def perturb(
     if as_json:
         typer.echo(json.dumps(report, indent=2))
         return
-    said = f"{describe(report)}\n{_where_and_next(out, report_path(out), report, dropped)}"
-    typer.echo(fold(printable(said, lines=True)))
+    text = f"{describe(report)}\n{_where_and_next(out, report_path(out), report, dropped)}"
+    typer.echo(fold(printable(text, lines=True)))
 
 
 def _is_given(ctx: typer.Context, name: str) -> bool:
@@ -207,13 +195,6 @@ def _refuse_others(ctx: typer.Context, form: str, taken: str) -> None:
         raise UserError(f"--{others[0].replace('_', '-')} changes nothing with {form}")
 
 
-def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:
-    from equipoise.core.llm_client import LlmSettings
-    from equipoise.core.provenance import default_cache
-
-    return LlmSettings(url, model, cache=str(cache or default_cache()), **settings)
-
-
 def _two(names: str) -> tuple[str, str] | None:
     if not names:
         return None
@@ -222,8 +203,6 @@ def _two(names: str) -> tuple[str, str] | None:
         raise UserError(f"--refine {names}: expected two judges, e.g. --refine words,frequency")
     return first, rest[0]
 
-
-# ---------------------------------------------------------------------------- the printed report
 
 _REASONS = 5
 _WIDTH = 52  # of an example's caption
@@ -272,15 +251,13 @@ def describe(report: dict[str, Any]) -> str:
 
 
 def _kept(counts: dict[str, int]) -> str:
-    told = (
-        f"{counts[f'{kind}_after']:,} of {counts[f'{kind}_before']:,} {kind}" for kind in ("positives", "negatives")
-    )
-    return f"{' and '.join(told)} kept"
+    positives = f"{counts['positives_after']:,} of {counts['positives_before']:,} positives"
+    return f"{positives} and {counts['negatives_after']:,} of {counts['negatives_before']:,} negatives kept"
 
 
 def _got(report: dict[str, Any], kind: str) -> list[str]:
     """How many captions had a text of this kind before, how many got one, and how many texts that are."""
-    had, got = (report[when][f"a {kind}"] for when in ("had", "added"))
+    had, got = report["had"][f"a {kind}"], report["added"][f"a {kind}"]
     texts = _texts(report, kind)
     before = [f"  {had:>9,}  had a hard {kind} already"] if had else []
     if not got and not any(name.startswith(kind) for name in report["lacking"]):
@@ -326,26 +303,26 @@ def _why_not(report: dict[str, Any]) -> list[str]:
 
 def _separability(found: dict[str, Any]) -> list[str]:
     """One line: which of a caption and its edit is the caption, asked of a judge that never sees the image."""
-    said = [
-        f"{_percent(numbers['paired'])} against a {kind} (n = {numbers['n']:,})"
-        for kind in ("positive", "negative")
-        if (numbers := found[f"originals / {kind}s"]) is not None
-    ]
-    if not said:
+    shares = []
+    for kind in ("positive", "negative"):
+        numbers = found[f"originals / {kind}s"]
+        if numbers is not None:
+            shares.append(f"{_percent(numbers['paired'])} against a {kind} (n = {numbers['n']:,})")
+    if not shares:
         return [
             "\nToo few items to say how often words alone tell the caption from its edits (20 of a kind are needed)."
         ]
     return [
         "\nWords alone, without the image, say which of two texts is the caption (percent [95% interval], chance 50):",
-        f"             {'; '.join(said)}",
+        f"             {'; '.join(shares)}",
         "(One pair an item. The blind:ngram of `eval` must put a caption above all negatives of its item: another "
         "share.)",
     ]
 
 
 def _percent(number: dict[str, Any]) -> str:
-    low, high = (100 * bound for bound in number["interval"])
-    return f"{100 * number['accuracy']:.1f} [{low:.0f}, {high:.0f}]"
+    low, high = number["interval"]
+    return f"{100 * number['accuracy']:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def _where_and_next(out: Path, report: Path, found: dict[str, Any], dropped: Path | None) -> str:
@@ -362,9 +339,7 @@ def _where_and_next(out: Path, report: Path, found: dict[str, Any], dropped: Pat
     if not seen:
         return "\n".join([*lines, *_NO_IMAGES])
     having = found["having"]
-    recipe = (
-        "hard_positives_kamath_2024" if having["both"] else "hn_only" if having["a negative"] else "hp_only"
-    )  # train's, for what is there
+    recipe = "hard_positives_kamath_2024" if having["both"] else "hn_only" if having["a negative"] else "hp_only"
     judge = f"equipoise eval MODEL --bench {items} --images FOLDER"
     if not having["a negative"]:
         lines.append("      to judge a model they need negatives too, which another recipe adds:")

@@ -1,4 +1,4 @@
-"""equipoise report: what people look at, and what other tools take, from finished runs."""
+"""equipoise report: tables, an HTML page and exports of finished runs."""
 
 from __future__ import annotations
 

@@ -40,13 +40,10 @@ def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, 
     chosen = (unseen or broken)[0]
     one = rows[BASE.label][chosen]
     right = {label: [one.group == "right" for one in found] for label, found in group.items()}
-    flips = {
-        label: [
-            sum(was == before and now == after for was, now in zip(right[CONTROL.label], right[label], strict=True))
-            for before, after in ((True, False), (False, True))
-        ]
-        for label in (USUAL.label, OURS.label)
-    }
+    flips: dict[str, list[int]] = {}  # items that were right and are not any more, and the other way round
+    for label in (USUAL.label, OURS.label):
+        before_after = list(zip(right[CONTROL.label], right[label], strict=True))
+        flips[label] = [before_after.count((True, False)), before_after.count((False, True))]
     caption, positive, negative = texts[one.id.partition("/")[2] if one.id not in texts else one.id]
     photo = decode_image(images.read(one.image or ""), ImageRef(path=one.image or ""))
     photo.thumbnail((360, 360))
@@ -86,11 +83,7 @@ def chart(found: Table, columns: Sequence[Column]) -> Markup:
         rows = [_row(column.title, changes[column.title], end) for column in columns]
         scale = axis((-end, -end // 2, 0, end // 2, end), -end, end)
         panels.append(el("div", el("h4", label), el("p", about[label], class_="soft"), *rows, scale))
-    data = [
-        [label, *(f"{signed(one.difference)} [{signed(one.interval.low)}, {signed(one.interval.high)}]"
-                  f"{'' if one.significant else ' ~'}" for one in changes.values())]
-        for label, changes in found.items()
-    ]  # fmt: skip
+    data = [[label, *map(_points, changes.values())] for label, changes in found.items()]
     meaning = Markup(" ").join(Markup("<b>{}</b>: {}.").format(one.title, one.about) for one in columns)
     return figure(
         "What finetuning with edits changed, in points, against finetuning on captions alone",
@@ -102,10 +95,20 @@ def chart(found: Table, columns: Sequence[Column]) -> Markup:
     )
 
 
+def _points(change: Change) -> str:
+    low, high = map(signed, change.interval)
+    return f"{signed(change.difference)} [{low}, {high}]{'' if change.significant else ' ~'}"
+
+
 def _row(title: str, one: Change, end: int) -> Markup:
-    low, value, high = one.interval.low, one.difference, one.interval.high
+    value = one.difference
     tone = "hollow" if not one.significant else "gain" if value > 0 else "loss"
-    left, place, right = (50 + 50 * 100 * one / end for one in (low, value, high))  # percent of the panel's width
+
+    def percent(change: float) -> float:
+        """Of the panel's width."""
+        return 50 + 50 * 100 * change / end
+
+    left, right = percent(one.interval.low), percent(one.interval.high)
     marks = [line((50, 50), (0, 18), "zero"), line((left, right), (9, 9), f"spread {tone}")]
-    marks.append(at(place, 9, "circle", tone, f"{title} {signed(value)}"))
+    marks.append(at(percent(value), 9, "circle", tone, f"{title} {signed(value)}"))
     return row(title, signed(value), strip(18, *marks, label=f"{title}: {signed(value)} points"))

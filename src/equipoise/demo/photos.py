@@ -146,9 +146,8 @@ def _unseen(edit: Edit | None) -> bool:
 
 
 def _shown(item: Item) -> Item:
-    positives, negatives = (
-        tuple(one for one in of if not _unseen(one.edit)) for of in (item.positives, item.negatives)
-    )
+    positives = tuple(text for text in item.positives if not _unseen(text.edit))
+    negatives = tuple(text for text in item.negatives if not _unseen(text.edit))
     return item.model_copy(update={"positives": positives, "negatives": negatives})
 
 

@@ -1,4 +1,4 @@
-"""What people look at: tables and the HTML page. Sees results, never models or torch."""
+"""Tables for terminals and papers, figures, the HTML page, exports. Reads results, never models or torch."""
 
 import io
 import re

@@ -202,15 +202,16 @@ def _look_at(record: RunRecord, average: str | None) -> str:
             f"A baseline that reads only the texts ({gain.over}) does about as well: these items do not show that the "
             "model looks at the image (equipoise audit)."
         )
-    parts = {
-        name: (value, one.n)
-        for name, one in record.metrics.by.get("split", {}).items()
-        if one.n >= FEW and (value := one["augmented"] if one["augmented"] is not None else one["original"]) is not None
-    }
-    if len(parts) < 2:
+    shares: dict[str, float] = {}
+    splits = record.metrics.by.get("split", {})
+    for name, numbers in splits.items():
+        value = numbers["original"] if numbers["augmented"] is None else numbers["augmented"]
+        if numbers.n >= FEW and value is not None:
+            shares[name] = value
+    if len(shares) < 2:
         return ""
-    worst = min(parts, key=lambda name: parts[name][0])
-    return f"Weakest split: {printable(worst)} ({100 * parts[worst][0]:.1f}, n = {parts[worst][1]:,})."
+    worst = min(shares, key=lambda name: shares[name])
+    return f"Weakest split: {printable(worst)} ({100 * shares[worst]:.1f}, n = {splits[worst].n:,})."
 
 
 def edits_line(record: RunRecord) -> str:

@@ -35,28 +35,33 @@ def conclusion(found: Sequence[Comparison]) -> str:
 
 
 def _concluded(one: Comparison) -> str:
-    said: dict[str, list[str]] = {"better": [], "worse": [], "unclear": []}
+    better: list[str] = []
+    worse: list[str] = []
+    unclear: list[str] = []
     for row in shown([one.changes]):
         change = one.changes[row.name]
         if row.less is not None:
             continue
-        counts = change.clear if change.p is None else change.significant
+        if not (change.clear if change.p is None else change.significant):
+            unclear.append(row.title)
+            continue
         gained = change.difference > 0 if row.better == "high" else change.difference < 0
-        way = "unclear" if not counts else "better" if gained else "worse"
-        said[way].append(f"{row.title} {signed(change.difference)}" if counts else row.title)
-    parts = [f"{way} on {', '.join(said[way])} points" for way in ("better", "worse") if said[way]]
-    if said["unclear"]:
-        none = "" if parts else "no significant difference in "
-        parts.append(f"{none}{', '.join(said['unclear'])}{': no significant difference' if parts else ''}")
+        (better if gained else worse).append(f"{row.title} {signed(change.difference)}")
+    parts = [f"better on {', '.join(better)} points"] if better else []
+    parts += [f"worse on {', '.join(worse)} points"] if worse else []
+    if unclear and parts:
+        parts.append(f"{', '.join(unclear)}: no significant difference")
+    elif unclear:
+        parts.append(f"no significant difference in {', '.join(unclear)}")
     return printable(f"{one.benchmark}: {one.after} against {one.before} ({one.n:,} items): {'; '.join(parts)}")
 
 
 def render_differences(found: Sequence[Comparison]) -> str:
     """Paired differences for the terminal: points, interval, and whether the interval leaves zero out."""
     of_items = [one for one in found if not _is_set(one)]
-    tables = (
-        [_differences(of_items, shown((one.changes for one in of_items), "texts", always=True))] if of_items else []
-    )
+    tables = []
+    if of_items:
+        tables.append(_differences(of_items, shown((one.changes for one in of_items), "texts", always=True)))
     if on_images := shown((one.changes for one in found), "images"):
         asked = [one for one in found if any(row.name in one.changes for row in on_images)]
         tables.append(_differences(asked, on_images))
@@ -83,17 +88,11 @@ def _set_changes(found: Sequence[Comparison]) -> str:
 def _differences(found: Sequence[Comparison], metrics: Sequence[MetricInfo]) -> str:
     names = [row.short for row in metrics]
     two = "drop" in names and any(one.n_positives != one.n for one in found)
-    cells = [
-        [
-            f"{one.benchmark} ({one.average})",
-            one.before,
-            one.after,
-            f"{one.n:,}",
-            *([f"{one.n_positives:,}"] if two else []),
-            *(points(one.changes.get(row.name)) for row in metrics),
-        ]
-        for one in found
-    ]
+    cells = []
+    for one in found:
+        counts = [f"{one.n:,}", f"{one.n_positives:,}"] if two else [f"{one.n:,}"]
+        changes = [points(one.changes.get(row.name)) for row in metrics]
+        cells.append([f"{one.benchmark} ({one.average})", one.before, one.after, *counts, *changes])
     caption = "after minus before, in points [95% interval, paired over images]; ~ the interval holds zero"
     if "drop" in names:
         caption += f"; drop: Orig. minus Aug., so + is a larger drop\n* significant: {VERDICT} (next table)"

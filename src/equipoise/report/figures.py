@@ -55,30 +55,24 @@ def dumbbell(chapter: Chapter, number: int) -> Markup:
     chance = {metric: 100 * chapter.chance[metric] for metric in ENDS if metric in chapter.chance}
     guide = [line((tick, tick), (0, 30), "grid") for tick in TICKS]
     guide += [line((value, value), (0, 30), f"chance {metric}") for metric, value in chance.items()]
-    rows = [
-        row(
-            entry.label,
-            f"{share(entry.numbers, 'original')} → {share(entry.numbers, 'augmented')}",
-            strip(30, *guide, *_ends(entry.numbers), label=f"{entry.label}: {_words(entry.numbers)}"),
-        )
-        for entry in chapter.entries
-    ]
+    rows = []
+    for entry in chapter.entries:
+        values = f"{share(entry.numbers, 'original')} → {share(entry.numbers, 'augmented')}"
+        words = f"{entry.label}: {_words(entry.numbers)}"
+        rows.append(row(entry.label, values, strip(30, *guide, *_ends(entry.numbers), label=words)))
     legend = [
         key("square", "original", "Original: the caption is above the wrong one"),
         key("circle", "augmented", "Augmented: the reworded caption too"),
         *(_by_chance(name, value) for name, value in chance.items()),
     ]
     outcomes: dict[str, str] = {"original": "original", "augmented": "right", "drop": "drop"}
-    data = [
-        [
-            entry.label,
-            *(
-                link(percent(entry.numbers, metric), chapter=number, run=index, outcome=outcome)
-                for metric, outcome in outcomes.items()
-            ),
+    data = []
+    for index, entry in enumerate(chapter.entries):
+        cells = [
+            link(percent(entry.numbers, metric), chapter=number, run=index, outcome=outcome)
+            for metric, outcome in outcomes.items()
         ]
-        for index, entry in enumerate(chapter.entries)
-    ]
+        data.append([entry.label, *cells])
     some = any(some_without_positive(entry.numbers) for entry in chapter.entries)
     note = " The drop covers only items that have a reworded caption; Original covers all." if some else ""
     return figure(
@@ -125,15 +119,10 @@ def orderings(chapter: Chapter, number: int) -> Markup:
         brittle = sum(value for code, value in one.items() if CLASSES[code].group == "brittle")
         words = f"{entry.label}: " + ", ".join(f"{CLASSES[code].name} {100 * value:.1f}" for code, value in one.items())
         rows.append(row(entry.label, f"{100 * brittle:.1f} brittle", strip(30, *parts, label=words)))
-    legend = [
-        el(
-            "span",
-            el("i", class_=f"swatch o{code} {CLASSES[code].group}"),
-            f"{CLASSES[code].name}: {CLASSES[code].group}",
-            class_="key",
-        )
-        for code in present
-    ]
+    legend = []
+    for code in present:
+        name, group = CLASSES[code].name, CLASSES[code].group
+        legend.append(el("span", el("i", class_=f"swatch o{code} {group}"), f"{name}: {group}", class_="key"))
     data = [
         [entry.label, *(link(f"{100 * one.get(code, 0):.1f}", **_items(code, number, index)) for code in present)]
         for index, (entry, one) in enumerate(zip(chapter.entries, found, strict=True))
@@ -163,54 +152,37 @@ def _segment(code: int, left: float, width: float, to: dict[str, object]) -> Mar
     if CLASSES[code].group == "brittle":  # striped, for those who do not see the colour
         parts.append(el("rect", fill="url(#stripes)", class_="stripes", **place))
     if width > 4:
-        parts.append(
-            el(
-                "text",
-                f"{width:.0f}",
-                x=f"{left + width / 2:.2f}%",
-                y=20,
-                text_anchor="middle",
-                class_=f"inside o{code}",
-            )
-        )
+        middle = f"{left + width / 2:.2f}%"
+        parts.append(el("text", f"{width:.0f}", x=middle, y=20, text_anchor="middle", class_=f"inside o{code}"))
     return link(Markup("").join(parts), **to)
 
 
 def by_tag(chapter: Chapter, number: int, tag: str) -> Markup | None:
     """Brittleness of each value of a tag, the largest groups first; None where fewer than two have any."""
     found = {value: [entry.by.get(tag, {}).get(value) for entry in chapter.entries] for value in chapter.values(tag)}
-    size = {
-        value: max(one.n_positives for one in numbers if one)
-        for value, numbers in found.items()
-        if any(one and one["brittleness"] is not None for one in numbers)
-    }
+    size: dict[str, int] = {}
+    for value, numbers in found.items():
+        known = [one for one in numbers if one]
+        if any(one["brittleness"] is not None for one in known):
+            size[value] = max(one.n_positives for one in known)
     values = sorted(size, key=lambda value: (-size[value], value))
     if len(values) < 2:
         return None
     shown = values[:MOST_VALUES]
     most = top(one["brittleness"] or 0 for value in shown for one in found[value] if one)
     to = {value: {"tag": chapter.tags().index(tag), "value": chapter.values(tag).index(value)} for value in values}
-    rows = [
-        row(
-            link(printable(value), chapter=number, run=0, outcome="brittle", **to[value]),
-            f"n {size[value]:,}",
-            _lanes(chapter, printable(value), found[value], most),
-        )
-        for value in shown
-    ]
+    rows = []
+    for value in shown:
+        name = link(printable(value), chapter=number, run=0, outcome="brittle", **to[value])
+        rows.append(row(name, f"n {size[value]:,}", _lanes(chapter, printable(value), found[value], most)))
     more = f" The {len(shown)} largest groups; {len(values) - len(shown)} more are in the table."
-    data = [
-        [
-            f"{printable(value)} (n {size[value]:,})",
-            *(
-                link(percent(one, "brittleness"), chapter=number, run=run, outcome="brittle", **to[value])
-                if one
-                else "-"
-                for run, one in enumerate(found[value])
-            ),
-        ]
-        for value in values
-    ]
+    data = []
+    for value in values:
+        cells = [f"{printable(value)} (n {size[value]:,})"]
+        for run, one in enumerate(found[value]):
+            items = {"chapter": number, "run": run, "outcome": "brittle", **to[value]}
+            cells.append(link(percent(one, "brittleness"), **items) if one else "-")
+        data.append(cells)
     half = len(rows) if len(rows) <= LONG else (len(rows) + 1) // 2
     scale = axis([0, most / 2, most], 0, most)
     columns = [el("div", *rows[first : first + half], scale) for first in range(0, len(rows), half)]
@@ -235,7 +207,7 @@ def _lanes(chapter: Chapter, value: str, found: Sequence[Numbers | None], most: 
         shape, colour = model_mark(index)
         y = 9.0 + 13 * index
         if interval := numbers.interval("brittleness"):
-            low, high = (min(100.0, 10_000 * end / most) for end in interval)
+            low, high = min(100.0, 10_000 * interval.low / most), min(100.0, 10_000 * interval.high / most)
             marks.append(line((low, high), (y, y), f"spread {colour}"))
         words = f"{entry.label}, {value}: {percent(numbers, 'brittleness')}"
         marks.append(at(10_000 * brittle / most, y, shape, colour, words))
@@ -290,12 +262,8 @@ def _multiples(
         middle = 100 * -low / (high - low)
         guide = [el("path", d=f"M{middle:.2f} 0V100", class_="curve zero")] if zero else []
         label = f"{entry.label}: {', '.join(words.values())}"
-        size: dict[str, object] = {
-            "viewBox": "0 0 100 100",
-            "preserveAspectRatio": "none",
-            "width": "100%",
-            "height": 130,
-        }
+        size: dict[str, object] = {"viewBox": "0 0 100 100", "preserveAspectRatio": "none"}
+        size |= {"width": "100%", "height": 130}
         picture = el("svg", *guide, *curves, class_="curves", role="img", aria_label=label, **size)
         ends = [el("span", f"{end:.2g}") for end in ((low, 0, high) if zero else (low, high))]
         plots.append(el("div", el("h4", entry.label), picture, el("p", *ends, class_="ends"), class_="small"))
@@ -322,7 +290,7 @@ def _range(values: Iterable[Floats], zero: bool) -> tuple[float, float]:
     found = np.concatenate(list(values))
     if not len(found):
         return -1.0, 1.0
-    low, high = (float(end) for end in np.quantile(found, [0.002, 0.998]))
+    low, high = np.quantile(found, [0.002, 0.998]).tolist()
     if zero:
         low, high = -max(abs(low), abs(high)), max(abs(low), abs(high))
     return (low, high) if high > low else (low - 0.5, low + 0.5)

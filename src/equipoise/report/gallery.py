@@ -171,14 +171,13 @@ def _short(score: float) -> float:
 def _shown(chapter: Chapter, wanted: set[int]) -> dict[int, Shown]:
     """Number of an item -> its texts and boxes, as the run folders have them."""
     found: dict[int, Shown] = {}
-    folders: dict[
-        Path, set[int] | None
-    ] = {}  # and the lines of those that are wanted; None: all, of several benchmarks
+    lines_of: dict[Path, set[int] | None] = {}  # what to read of each folder; None: all, of several benchmarks
     for entry, places in zip(chapter.entries, chapter.places, strict=True):
-        here = _folders(entry.run.folder)
-        lines = {place for number in wanted if (place := int(places[number])) >= 0} if len(here) == 1 else None
-        folders |= dict.fromkeys((folder for folder in here if folder not in folders), lines)
-    for folder, lines in folders.items():
+        folders = _folders(entry.run.folder)
+        wanted_lines = {int(places[number]) for number in wanted if places[number] >= 0}
+        for folder in folders:
+            lines_of.setdefault(folder, wanted_lines if len(folders) == 1 else None)
+    for folder, lines in lines_of.items():
         if len(found) == len(wanted):
             break
         for line in read_shown(folder, lines):
@@ -192,8 +191,9 @@ def _texts(line: Shown | None) -> list[Any] | None:
     """Caption, positives, negatives."""
     if line is None or line.texts is None:
         return None
-    others = (line.texts.positives, line.texts.negatives)
-    return [printable(line.texts.caption), *([printable(text) for text in one] for one in others)]
+    positives = [printable(text) for text in line.texts.positives]
+    negatives = [printable(text) for text in line.texts.negatives]
+    return [printable(line.texts.caption), positives, negatives]
 
 
 def _others(chapter: Chapter, item: int, boxes: Sequence[list[float] | None]) -> list[dict[str, Any]]:
@@ -241,10 +241,9 @@ def _add_pictures(
     spent = 0
     for item in items if sources else ():
         row = chapter.row(item["i"])
-        wanted = [
-            (item, row.image),
-            *zip(item.get("others", []), (one.image for _, one in _alternatives(row)), strict=False),
-        ]
+        wanted = [(item, row.image)]
+        for other, (_, alternative) in zip(item.get("others", []), _alternatives(row), strict=False):
+            wanted.append((other, alternative.image))
         for entry, path in wanted:
             if path is None:
                 continue
@@ -277,7 +276,8 @@ def _share_of(box: Sequence[float], size: tuple[int, int]) -> list[float]:
     """Left, top, width and height in percent of the picture, as far as they lie in it."""
     found = []
     for start, length, whole in zip(box[:2], box[2:], size, strict=True):
-        first, last = (min(max(100 * end / whole, 0.0), 100.0) for end in (start, start + length))
+        first = min(max(100 * start / whole, 0.0), 100.0)
+        last = min(max(100 * (start + length) / whole, 0.0), 100.0)
         found.append((round(first, 2), round(last - first, 2)))
     (left, width), (top, height) = found
     return [left, top, width, height]

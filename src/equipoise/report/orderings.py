@@ -78,10 +78,8 @@ def classify_all(rows: Sequence[ItemScores]) -> NDArray[np.uint8]:
     c, n = values[first], scores.negatives.reduced(np.maximum, np.nan)
     is_caption = np.zeros(len(values), bool)
     is_caption[first] = True
-    highest, lowest = (
-        scores.right.reduced(by, empty, np.where(is_caption, empty, values))
-        for by, empty in ((np.maximum, -np.inf), (np.minimum, np.inf))
-    )
+    highest = scores.right.reduced(np.maximum, -np.inf, np.where(is_caption, -np.inf, values))  # of the positives
+    lowest = scores.right.reduced(np.minimum, np.inf, np.where(is_caption, np.inf, values))
     level = ~is_caption & (values == np.repeat(n, scores.right.counts))
     tie = (n == c) | scores.right.reduced(np.logical_or, False, level)
     alone, above = scores.right.counts == 1, c > n

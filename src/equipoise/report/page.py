@@ -126,10 +126,15 @@ def finding(chapter: Chapter) -> str:
     )
     if (chance := chapter.chance.get("original")) is not None and all(_low(entry) <= chance for entry in known):
         ahead += f". No model is significantly above chance ({100 * chance:.1f}%)"
-    steady = min(known, key=lambda entry: 1.0 if (one := entry.numbers["brittleness"]) is None else one)
+    steady = min(known, key=_brittleness)
     if share(steady.numbers, "brittleness") != share(best.numbers, "brittleness"):
         text += f". {steady.label} is the least brittle: {share(steady.numbers, 'brittleness')}%"
     return f"{text}{ahead}."
+
+
+def _brittleness(entry: Entry) -> float:
+    value = entry.numbers["brittleness"]
+    return 1.0 if value is None else value
 
 
 def _low(entry: Entry) -> float:
@@ -233,22 +238,17 @@ def _swatches() -> str:
 def _headline(chapters: Sequence[Chapter]) -> list[tuple[str, str, list[Any]]]:
     """The groups of the first table: heading, a word on it, and of each model label, words, numbers, chapter, run and
     letters."""
-    return [
-        (
-            printable(chapter.title),
-            chapter.average,
-            [
-                (printable(entry.label), printable(entry.about), entry.numbers, number, run, entry.letters)
-                for run, entry in enumerate(chapter.entries)
-            ]
-            + [
-                (printable(point.label), f"reported: {printable(point.source)}", point.numbers, None, None, {})
-                for point in chapter.elsewhere
-            ]
-            + [(label, words, numbers, None, None, {}) for label, words, numbers in floors(chapter)],
-        )
-        for number, chapter in enumerate(chapters)
-    ]
+    groups = []
+    for number, chapter in enumerate(chapters):
+        rows: list[Any] = []
+        for run, entry in enumerate(chapter.entries):
+            rows.append((printable(entry.label), printable(entry.about), entry.numbers, number, run, entry.letters))
+        for point in chapter.elsewhere:
+            rows.append((printable(point.label), f"reported: {printable(point.source)}", point.numbers, None, None, {}))
+        for label, words, numbers in floors(chapter):
+            rows.append((label, words, numbers, None, None, {}))
+        groups.append((printable(chapter.title), chapter.average, rows))
+    return groups
 
 
 def _columns(groups: Sequence[tuple[str, str, list[Any]]]) -> list[MetricInfo]:
@@ -272,21 +272,22 @@ def _example(chapters: Sequence[Chapter], gallery: Gallery) -> dict[str, Any] | 
         for run, codes in enumerate(chapter.codes)
         if item["texts"] and CLASSES[codes[item["i"]]].group == "brittle"
     ]
-    for chapter, run, item in sorted(found, key=lambda one: "picture" not in one[2])[:1]:
-        caption, positives, negatives = item["texts"]
-        row = chapter.rows(item["i"])[run]
-        assert row is not None  # it is brittle, so it was scored
-        above = row.caption > max(row.negatives)
-        decides = (min if above else max)(range(len(row.positives)), key=row.positives.__getitem__)
-        return {
-            "picture": gallery.data["pictures"][item["picture"]] if "picture" in item else None,
-            "caption": caption,
-            "positive": positives[decides],
-            "negative": negatives[max(range(len(row.negatives)), key=row.negatives.__getitem__)],
-            "label": printable(chapter.entries[run].label),
-            "order": CLASSES[chapter.codes[run][item["i"]]].name,
-        }
-    return None
+    if not found:
+        return None
+    chapter, run, item = next((one for one in found if "picture" in one[2]), found[0])
+    caption, positives, negatives = item["texts"]
+    row = chapter.rows(item["i"])[run]
+    assert row is not None  # it is brittle, so it was scored
+    highest = max(row.negatives)
+    deciding = min(row.positives) if row.caption > highest else max(row.positives)
+    return {
+        "picture": gallery.data["pictures"][item["picture"]] if "picture" in item else None,
+        "caption": caption,
+        "positive": positives[row.positives.index(deciding)],
+        "negative": negatives[row.negatives.index(highest)],
+        "label": printable(chapter.entries[run].label),
+        "order": CLASSES[chapter.codes[run][item["i"]]].name,
+    }
 
 
 def _records(page: Page) -> list[tuple[str, Entry, RunRecord]]:

@@ -1,5 +1,5 @@
-"""Two numbers of every model in one plane, where a model may buy the one with the other: accuracy and brittleness, and
-what a model kept (retrieval, zero-shot classification, ratings) against composition."""
+"""Scatter plots of two numbers that a model may trade: accuracy and brittleness; composition and what it kept
+(retrieval, zero-shot classification, ratings)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from equipoise.report.svg import at, axis, el, figure, key, line, model_mark, ta
 from equipoise.report.tables import percent
 
 HEIGHT = 300.0
-AXES = ("original", "brittleness")  # along x and y
+ACROSS, UP = "original", "brittleness"  # the metrics of the two axes
 
 
 @dataclass(frozen=True)
@@ -83,26 +83,18 @@ def _ends(interval: Interval | None) -> tuple[float, ...]:
 def _marks(chapter: Chapter) -> list[Mark]:
     found = []
     for index, entry in enumerate(chapter.entries):
-        x, y = (entry.numbers[metric] for metric in AXES)
+        x, y = entry.numbers[ACROSS], entry.numbers[UP]
         if x is not None and y is not None:
-            across, up = (entry.numbers.interval(metric) for metric in AXES)
-            found.append(Mark(entry.label, x, y, *model_mark(index), (across, up)))
-    if set(AXES) <= set(chapter.chance):
-        x, y = (chapter.chance[metric] for metric in AXES)
-        found.append(Mark("chance", x, y, "cross", "plain"))
-    return found + [
-        Mark(
-            printable(point.label),
-            point.metrics[AXES[0]],
-            point.metrics[AXES[1]],
-            "star",
-            "plain",
-            (point.intervals.get(AXES[0]), point.intervals.get(AXES[1])),
-            printable(point.source),
-        )
-        for point in chapter.points
-        if set(AXES) <= set(point.metrics)
-    ]
+            spread = (entry.numbers.interval(ACROSS), entry.numbers.interval(UP))
+            found.append(Mark(entry.label, x, y, *model_mark(index), spread))
+    if {ACROSS, UP} <= set(chapter.chance):
+        found.append(Mark("chance", chapter.chance[ACROSS], chapter.chance[UP], "cross", "plain"))
+    for point in chapter.points:
+        if {ACROSS, UP} <= set(point.metrics):
+            label, x, y = printable(point.label), point.metrics[ACROSS], point.metrics[UP]
+            spread = (point.intervals.get(ACROSS), point.intervals.get(UP))
+            found.append(Mark(label, x, y, "star", "plain", spread, printable(point.source)))
+    return found
 
 
 def _plot(marks: Sequence[Mark], ticks: Sequence[float], ends: tuple[float, float], names: tuple[str, str]) -> Markup:
@@ -178,14 +170,12 @@ def with_retention(chapters: Sequence[Chapter], folders: Sequence[Path]) -> list
     known = {_identity(entry.run.records[0].model) for chapter in chapters for entry in chapter.entries}
     lost = [str(place) for place, record in found if _identity(record.model) not in known]
     notes = [f"No run of the model, so not shown: {', '.join(lost)}."] if lost else []
-    return [
-        replace(
-            chapter,
-            kept=[drawn for one in _kept(chapter, found) if (drawn := retention(chapter, one)) is not None],
-            notes=[*chapter.notes, *notes],
-        )
-        for chapter in chapters
-    ]
+    with_figures = []
+    for chapter in chapters:
+        figures = [retention(chapter, kept) for kept in _kept(chapter, found)]
+        drawn = [one for one in figures if one is not None]
+        with_figures.append(replace(chapter, kept=drawn, notes=[*chapter.notes, *notes]))
+    return with_figures
 
 
 def _identity(card: ModelCard) -> str:
@@ -218,33 +208,22 @@ def retention(chapter: Chapter, kept: Kept) -> Markup | None:
             spread = (one.interval, entry.numbers.interval(metric))
             marks.append(Mark(entry.label, one.value, y, *model_mark(number), spread))
         changes = _changes(kept.runs[base][0], place) if number != base else {}
-        cells = [
-            " ".join(
-                part
-                for part in (
-                    percent(record.metrics.overall, name),
-                    points(changes[name]).strip() if name in changes else "",
-                )
-                if part
-            )
-            for name in shown
-        ]
+        cells = []
+        for name in shown:
+            value = percent(record.metrics.overall, name)
+            cells.append(f"{value} {points(changes[name]).strip()}" if name in changes else value)
         rows.append([entry.label, *cells])
     if len(marks) < 2:
         return None
     label, task = printable(chapter.entries[base].label), SET_METRICS[first].title
+    lowest = 100 * min(mark.y for mark in marks)
+    least = float(20 * max(0, int(lowest * 0.9 // 20)))  # differences are small: not from 0
     return figure(
         f"What was kept? {printable(kept.title)}",
         f"Right: better at {task}, the ordinary task; up: better here. A model that moved up and left gained "
         f"composition and forgot. Lines: 95% intervals. The table has the change from {label}, paired over photos; ~ "
         "may be nothing.",
-        scatter(
-            marks,
-            (f"{printable(kept.title)}: {SET_METRICS[first].title}", METRICS[metric].title),
-            float(
-                20 * max(0, int(100 * min(mark.y for mark in marks) * 0.9 // 20))
-            ),  # differences are small: not from 0
-        ),
+        scatter(marks, (f"{printable(kept.title)}: {task}", METRICS[metric].title), least),
         table(["model", *(SET_METRICS[name].title for name in shown)], rows),
     )
 

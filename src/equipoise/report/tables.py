@@ -148,7 +148,8 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "", brie
         drawn = [render(others, form, caption)] if others else []
         drawn += [_set_table(line, form, "" if others else caption) for line in sets]
         return ("\n" if form == "text" else "\n\n").join(drawn)
-    texts, images = (columns_of([line.numbers for line in lines], side) for side in ("texts", "images"))
+    texts = columns_of([line.numbers for line in lines], "texts")
+    images = columns_of([line.numbers for line in lines], "images")
     scored = not brief and any(_mean_scores(line.numbers).caption is not None for line in lines)
     blind = BLIND if not brief and any(line.blind is not None for line in lines) else ()
     two = any(some_without_positive(line.numbers) for line in lines)
@@ -156,24 +157,13 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "", brie
     caption = f"{OF_THOSE}\n{caption}".rstrip() if two else caption
     header = (*first, *blind, *(SCORES.values() if scored else ()))
     asked = [line for line in lines if shown([line.numbers.metrics], "images")]
-    cells = [
-        (
-            *_cells(line, texts, two),
-            *(_blind_cells(line.blind) if blind else ()),
-            *(_score(getattr(_mean_scores(line.numbers), part)) for part in (SCORES if scored else ())),
-        )
-        for line in lines
-    ]
+    cells = []
+    for line in lines:
+        scores = [_score(getattr(_mean_scores(line.numbers), part)) for part in (SCORES if scored else ())]
+        cells.append((*_cells(line, texts, two), *(_blind_cells(line.blind) if blind else ()), *scores))
     if form == "text":
-        widths = [max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)]
-        fitting = columns_shown(widths, len(first))
-        left_out = list(header[fitting:])
-        if GAIN in caption:  # it has the blind baselines of the first line: only those of the others are left out
-            by_line = ["best blind and gain by line"] if set(left_out) & set(BLIND) and len(lines) > 1 else []
-            left_out = by_line + [name for name in left_out if name not in BLIND]
-        if left_out:
-            more = f"no room for {', '.join(left_out)}: a wider terminal, --format csv and --json show them"
-            caption = f"{caption}\n{more}".lstrip()
+        fitting = columns_shown([max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)], len(first))
+        caption = _caption_of_narrow(caption, header[fitting:], len(lines))
         header, cells = header[:fitting], [row[:fitting] for row in cells]
     parts: list[tuple[Sequence[str], Sequence[Sequence[str]]]] = [(header, cells)]
     if asked:
@@ -187,6 +177,19 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "", brie
         parts.append((("answers", "n", *(row.short for row in answers)), cells))
     tables = [grid(form, head, body, caption if head is parts[-1][0] else "") for head, body in parts]
     return ("\n" if form == "text" else "\n\n").join(tables)
+
+
+def _caption_of_narrow(caption: str, left_out: Sequence[str], lines: int) -> str:
+    """The caption, with the columns that the terminal has no room for."""
+    names = list(left_out)
+    if GAIN in caption:  # it has the blind baselines of the first line: only those of the others are left out
+        names = [name for name in left_out if name not in BLIND]
+        if len(names) < len(left_out) and lines > 1:
+            names.insert(0, "best blind and gain by line")
+    if not names:
+        return caption
+    more = f"no room for {', '.join(names)}: a wider terminal, --format csv and --json show them"
+    return f"{caption}\n{more}".lstrip()
 
 
 def _set_table(line: Line, form: Format, caption: str) -> str:

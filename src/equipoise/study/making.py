@@ -1,4 +1,4 @@
-"""Items -> a study: questions drawn by seed, and numbered copies of the pictures."""
+"""Makes a study from items: questions drawn by seed, and numbered copies of the pictures."""
 
 from __future__ import annotations
 
@@ -64,6 +64,14 @@ def make_study(
         number = {ref: place for place, ref in enumerate(refs)}
         rng = np.random.default_rng([seed, 1])
         drawn = [_texts(item, ask, rng) for item in chosen]
+        questions = []
+        for place, (item, texts) in enumerate(zip(chosen, drawn, strict=True)):
+            image = number[item.image] if item.image is not None and ask == "rank" else None
+            cluster = item.id if item.image is None else item.image.path
+            questions.append(
+                Question(number=place, item=item.id, image=image, cluster=cluster, tags=item.tags, texts=tuple(texts))
+            )
+        left_out = sum(len(item.texts()) - len(texts) for item, texts in zip(chosen, drawn, strict=True))
         study = Study(
             version=SCHEMA,
             ask=ask,
@@ -71,20 +79,8 @@ def make_study(
             items_sha256=str(identity["items_sha256"]),
             items=len(items),
             seed=seed,
-            texts_left_out=sum(len(item.texts()) - len(texts) for item, texts in zip(chosen, drawn, strict=True))
-            if ask == "rank"
-            else 0,
-            questions=tuple(
-                Question(
-                    number=place,
-                    item=item.id,
-                    image=number[item.image] if item.image is not None and ask == "rank" else None,
-                    cluster=item.id if item.image is None else item.image.path,
-                    tags=item.tags,
-                    texts=tuple(texts),
-                )
-                for place, (item, texts) in enumerate(zip(chosen, drawn, strict=True))
-            ),
+            texts_left_out=left_out if ask == "rank" else 0,
+            questions=tuple(questions),
             pictures=tuple(pictures),
         )
         write_json(out / FILE, study.model_dump(mode="json"))

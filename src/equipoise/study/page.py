@@ -37,18 +37,15 @@ def write_page(folder: Path, study: Study, annotator: str, out: Path) -> int:
         f"default-src 'none'; img-src data:; script-src '{digest(script)}'; style-src '{digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    text = (
-        templates("equipoise.study")
-        .get_template("study.html")
-        .render(
-            policy=policy,
-            ask=study.ask,
-            annotator=annotator,
-            count=len(study.questions),
-            style=style,
-            script=script,
-            data=embedded({**about, "questions": screen(study, annotator)}),
-        )
+    page = templates("equipoise.study").get_template("study.html")
+    text = page.render(
+        policy=policy,
+        ask=study.ask,
+        annotator=annotator,
+        count=len(study.questions),
+        style=style,
+        script=script,
+        data=embedded({**about, "questions": screen(study, annotator)}),
     )
     write_own(out, text, '<meta name="generator" content="equipoise study page">')
     return len(text.encode())
@@ -72,18 +69,15 @@ def write_court(out: Path, court: Court, items: Sequence[Item], images: Path | N
         cases.append(case.model_dump() | parts)
     script = page_part("court.js", "study")
     about = court.model_dump(include={"made_by", "benchmark", "items_sha256", "models"})
-    text = (
-        templates("equipoise.study")
-        .get_template("court.html")
-        .render(
-            court=court,
-            cases=cases,
-            printable=printable,
-            style=page_part("report.css"),
-            script=script,
-            digest=digest(script),
-            data=embedded({**about, "cases": [{**case, "picture": None} for case in cases]}),
-        )
+    page = templates("equipoise.study").get_template("court.html")
+    text = page.render(
+        court=court,
+        cases=cases,
+        printable=printable,
+        style=page_part("report.css"),
+        script=script,
+        digest=digest(script),
+        data=embedded({**about, "cases": [{**case, "picture": None} for case in cases]}),
     )
     write_own(out, text, MARK)
     return sum(case["picture"] is None for case in cases)

@@ -93,6 +93,11 @@ def score(study: Study, answers: Answers, seed: int = 0) -> Score:
     several = [one.number for one in study.questions if sum(one.number in found for found in judged.values()) > 1]
     points = {number: _points([found[number] for found in judged.values() if number in found]) for number in several}
     full = "augmented" if study.ask == "rank" else "meaning"
+    by: dict[str, dict[str, dict[str, Share]]] = {}
+    for tag, groups in _groups(study, several).items():
+        for value, numbers in groups.items():
+            shares = _shares(study, {number: points[number] for number in numbers}, seed)
+            by.setdefault(tag, {})[value] = shares
     return Score(
         study=study.digest,
         ask=study.ask,
@@ -102,13 +107,7 @@ def score(study: Study, answers: Answers, seed: int = 0) -> Score:
         annotators={name: _shares(study, found, seed) for name, found in judged.items()},
         answered={name: len(one) for name, one in given.items()},
         together=_shares(study, points, seed),
-        by={
-            tag: {
-                value: _shares(study, {number: points[number] for number in numbers}, seed)
-                for value, numbers in groups.items()
-            }
-            for tag, groups in _groups(study, several).items()
-        },
+        by=by,
         alpha={name: krippendorff_alpha(units, level, seed) for name, (units, level) in _units(study, given).items()},
         lost=[study.questions[number].item for number in several if points[number].get(full, 1.0) < 1],
     )
