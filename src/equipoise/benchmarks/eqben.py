@@ -27,8 +27,11 @@ class _Record(Raw):
     caption1: str | list[str]
 
     def captions(self) -> tuple[str, str]:
-        first, second = (one if isinstance(one, str) else next(iter(one), "") for one in (self.caption0, self.caption1))
-        return first, second
+        return _first(self.caption0), _first(self.caption1)
+
+
+def _first(caption: str | list[str]) -> str:
+    return caption if isinstance(caption, str) else next(iter(caption), "")
 
 
 def _pairs(value: Any, where: str) -> Iterator[tuple[str, Any]]:

@@ -110,7 +110,7 @@ def _check_order(path: Path, answers: Sequence[str], captions: Sequence[_Annotat
 
 
 def _shared(answer: str, caption: str) -> float:
-    words, others = (re.findall(r"\w+", text.lower()) for text in (answer, caption))
+    words, others = re.findall(r"\w+", answer.lower()), re.findall(r"\w+", caption.lower())
     return sum(word in others for word in words) / max(1, len(words))
 
 

@@ -1,7 +1,6 @@
 """Benchmarks and their items by name, by path, or from the user's own module (py:).
 
-A file of items is JSONL or Parquet as `bench build` and `perturb` write them, or a plain table
-(data/readers/item_tables.py).
+A file of items is JSONL or Parquet, as `bench build` and `perturb` write them, or a table (readers/item_tables.py).
 """
 
 from __future__ import annotations

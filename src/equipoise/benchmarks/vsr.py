@@ -92,7 +92,8 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
 BENCHMARK = described("vsr", load)
 SPLITS = BENCHMARK.splits
 
-INVERSE, SYMMETRIC = (stored("vsr-pairs")["tables"][law] for law in ("inverse", "symmetric"))
+_TABLES = stored("vsr-pairs")["tables"]
+INVERSE, SYMMETRIC = _TABLES["inverse"], _TABLES["symmetric"]
 
 
 def _parts(row: Statement) -> tuple[str, str, str]:
@@ -112,7 +113,8 @@ def _entailed(_split: str, key: str, row: Statement) -> Iterator[Case]:
         positive, negative = _say(other, INVERSE[row.relation], one), _say(other, phrase, one)
     else:
         positive, negative = _say(other, phrase, one), _say(one, SYMMETRIC[row.relation], other)
-    swap, replace = (Edit(op=op, target="relation", by="rules") for op in ("swap", "replace"))
+    swap = Edit(op="swap", target="relation", by="rules")
+    replace = Edit(op="replace", target="relation", by="rules")
     first = Case(
         key,
         image=ImageRef(path=row.path()),

@@ -98,12 +98,15 @@ def _on_screen(page: str) -> str:
         if not lines[0].startswith("| "):
             shown.append(fold(block))
             continue
-        header, ruler, *rows = (
-            [cell.replace("\\|", "|") for cell in re.split(r"(?<!\\) \| ", line[2:-2])] for line in lines
-        )
+        header, ruler, *rows = map(_cells, lines)
         words = [place for place, rule in enumerate(ruler) if not rule.endswith(":")]
         shown.append(text_table(header, rows, words=words))
     return "\n\n".join(shown)
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a row of a Markdown table."""
+    return [cell.replace("\\|", "|") for cell in re.split(r"(?<!\\) \| ", line[2:-2])]
 
 
 def _hold_court(

@@ -122,7 +122,7 @@ class Item(_Record):
     @field_validator("paired")
     @classmethod
     def _has_its_texts(cls, value: bool, info: ValidationInfo) -> bool:
-        images, negatives = (len(info.data.get(name, ())) for name in ("negative_images", "negatives"))
+        images, negatives = len(info.data.get("negative_images", ())), len(info.data.get("negatives", ()))
         if value and not 0 < images <= negatives:
             raise ValueError(f"expected a negative for each negative image, found {negatives} for {images}")
         return value

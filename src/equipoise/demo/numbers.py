@@ -75,21 +75,20 @@ def _recalls(seeds: Sequence[Measured]) -> tuple[float, stats.Floats]:
 
 def changes(models: Models, columns: Sequence[Column], first: str = CONTROL.label) -> Table:
     """Every finetuned model against `first` in every column, with p-values corrected for the whole table."""
-    found = {
-        label: {column.title: _change(models[first], seeds, column) for column in columns}
-        for label, seeds in models.items()
-        if label not in (BASE.label, first)
-    }
-    adjusted = iter(holm([1.0 if one.p is None else one.p for row in found.values() for one in row.values()]))
-    return {
-        label: {title: one.model_copy(update={"adjusted": next(adjusted)}) for title, one in row.items()}
-        for label, row in found.items()
-    }
+    labels = [label for label in models if label not in (BASE.label, first)]
+    cells = [(label, column) for label in labels for column in columns]
+    found = [_change(models[first], models[label], column) for label, column in cells]
+    adjusted = holm([1.0 if change.p is None else change.p for change in found])
+    table: dict[str, dict[str, Change]] = {label: {} for label in labels}
+    for (label, column), change, p_value in zip(cells, found, adjusted, strict=True):
+        table[label][column.title] = change.model_copy(update={"adjusted": p_value})
+    return table
 
 
 def _change(before: Sequence[Measured], after: Sequence[Measured], column: Column) -> Change:
     if column.metric != "recall":
-        first, second = (runs_of(seeds, column.test, value=column.words) for seeds in (before, after))
+        first = runs_of(before, column.test, value=column.words)
+        second = runs_of(after, column.test, value=column.words)
         change = compare_models(first, second, path=_groups(first))[column.metric]
         assert change is not None
         return change
@@ -104,14 +103,13 @@ def _change(before: Sequence[Measured], after: Sequence[Measured], column: Colum
 def headline(found: Table, columns: Sequence[Column]) -> str:
     """A sentence each for the usual negatives and for our recipe: the usual score, and rewordings with unseen words."""
     reworded = [column.title for column in columns if column.words][-1]
-    usual, ours = (
-        (changes[columns[0].title], changes[reworded]) for changes in (found[USUAL.label], found[OURS.label])
-    )
-    rejects = usual[0].significant and usual[0].difference > 0 and usual[1].significant and usual[1].difference < 0
+    score, rewordings = found[USUAL.label][columns[0].title], found[USUAL.label][reworded]
+    our_score, our_rewordings = found[OURS.label][columns[0].title], found[OURS.label][reworded]
+    rejects = score.significant and score.difference > 0 and rewordings.significant and rewordings.difference < 0
     return (
-        f"With the usual hard negatives the usual score {_moved(usual[0])}, and accuracy on captions reworded with "
-        f"unseen words {_moved(usual[1])}{': the model rejects captions that are still right' if rejects else ''}. "
-        f"With our recipe the usual score {_moved(ours[0])}, and on those captions accuracy {_moved(ours[1])}."
+        f"With the usual hard negatives the usual score {_moved(score)}, and accuracy on captions reworded with "
+        f"unseen words {_moved(rewordings)}{': the model rejects captions that are still right' if rejects else ''}. "
+        f"With our recipe the usual score {_moved(our_score)}, and on those captions accuracy {_moved(our_rewordings)}."
     )
 
 

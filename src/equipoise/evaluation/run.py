@@ -257,14 +257,11 @@ def _measured(
     rows = [*ROWS, *task.own]
     outcomes = outcomes_of(scoring.rows)
     seen = trained_on(model, task.items)
+    cosines = {name: mean_number(values, outcomes.cluster) for name, values in scoring.text_cosines.items()}
     return outcomes, {
         "metrics": measure(scoring.rows, outcomes, task.benchmark, seed, metrics=rows),
         "edits": dict(sorted(Counter(_edits(item for item in task.items if item.id not in scoring.skipped)).items())),
-        "text_cosines": {
-            name: number
-            for name, values in scoring.text_cosines.items()
-            if (number := mean_number(values, outcomes.cluster)) is not None
-        },
+        "text_cosines": {name: number for name, number in cosines.items() if number is not None},
         # Of what was scored: they bound the numbers above.
         "ceilings": ceilings(
             (item for item in task.items if item.id not in scoring.skipped), parts["model"].context_length or CONTEXT

@@ -260,15 +260,10 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
 
     assert item.image is not None
     right, count = 1 + len(item.positives), 1 + len(item.positives) + len(item.negatives)
-    others = tuple(
-        ImageScores(
-            image=ref.path,
-            caption=values[start],
-            positives=list(values[start + 1 : start + right]),
-            negatives=list(values[start + right : start + count]),
-        )
-        for start, ref in zip(range(count, len(values), count), item.images()[1:], strict=True)
-    )
+    others: tuple[ImageScores, ...] = ()
+    for start, ref in zip(range(count, len(values), count), item.images()[1:], strict=True):
+        positives, negatives = list(values[start + 1 : start + right]), list(values[start + right : start + count])
+        others += (ImageScores(image=ref.path, caption=values[start], positives=positives, negatives=negatives),)
     return ItemScores(
         id=item.id,
         image=item.image.path,

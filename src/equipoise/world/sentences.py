@@ -62,7 +62,7 @@ def text(sentence: Sentence) -> str:
         return template.format(" and ".join(noun_phrase(thing) for thing in sentence.things))
     if sentence.form == "relation":
         assert sentence.relation is not None
-        first, second = (noun_phrase(thing) for thing in sentence.things)
+        first, second = map(noun_phrase, sentence.things)
         return template.format(first, second, r=sentence.relation.text)
     assert sentence.number is not None
     if sentence.form == "count":

@@ -140,9 +140,9 @@ def _file_name(split: str) -> str:
 
 def _read_published(folder: Path, split: str) -> list[Triple]:
     """The records of data/ and swapped_data/, which belong together by their index."""
-    paths = [folder / name / _file_name(split) for name in ("data", "swapped_data")]
     problems = Problems(f"{folder}, split {split}")
-    originals, swapped = (records(path, _Published, problems) for path in paths)
+    originals = records(folder / "data" / _file_name(split), _Published, problems)
+    swapped = records(folder / "swapped_data" / _file_name(split), _Published, problems)
     problems.raise_if_any(_FIX)
     if len(originals) != len(swapped):
         problems.add("", f"data/ holds {len(originals)} records and swapped_data/ {len(swapped)}; expected as many")

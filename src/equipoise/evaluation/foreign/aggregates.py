@@ -118,9 +118,11 @@ def changes(before: Metrics, after: Metrics) -> dict[str, Change]:
     """after - before with Newcombe's interval of two independent shares: wider than a paired one, which needs items."""
     found = {}
     for name, first in before.overall.metrics.items():
-        if (second := after.overall.metrics.get(name)) is None:
+        second = after.overall.metrics.get(name)
+        if second is None:
             continue
-        (low1, high1), (low2, high2) = (stats.wilson(round(one.value * one.n), one.n) for one in (first, second))
+        low1, high1 = stats.wilson(round(first.value * first.n), first.n)
+        low2, high2 = stats.wilson(round(second.value * second.n), second.n)
         value = second.value - first.value
         low = value - math.hypot(second.value - low2, high1 - first.value)
         high = value + math.hypot(high2 - second.value, first.value - low1)

@@ -53,10 +53,9 @@ def bivlc(sheets: Sequence[Sheet]) -> Foreign:
     keys = [str(number) for number in range(len(found))]
     items = made(sheet, "bivlc", ["test"] * len(found), keys)
     problems.raise_if_any("Expected one row an example, as BiVLC's evaluation writes it.")
-    rows = [
-        two_by_two(item.id, [ref.path for ref in item.images()], item.tags, _ranks(won[:4]))
-        for item, won in zip(items, wins, strict=True)
-    ]
+    rows = []
+    for item, won in zip(items, wins, strict=True):
+        rows.append(two_by_two(item.id, [ref.path for ref in item.images()], item.tags, _ranks(won[:4])))
     notes = (
         f"{len(twice)} pair of captions appears twice, with other images" if twice else "",
         "examples are numbered as the file has them: its image columns name no image",
