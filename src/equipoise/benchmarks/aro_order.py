@@ -1,4 +1,4 @@
-"""ARO's COCO Order and Flickr30k Order (Yuksekgonul et al. 2023), frozen.
+"""ARO's COCO Order and Flickr30k Order (Yuksekgonul et al. 2023), with the same shuffles in every run.
 
 The original shuffles words without a seed each time it is loaded, so no two runs had the same benchmark and
 nobody could match the paper's numbers. Here each caption's shuffles follow from a seed, its image and its place:

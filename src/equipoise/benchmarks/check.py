@@ -139,7 +139,7 @@ def _counts(counts: Counter[str], benchmark: Benchmark | None) -> list[Finding]:
 
 
 def _images(refs: Sequence[ImageRef], root: Path | None, advance: Callable[[int], None]) -> list[Finding]:
-    """Open and decode every image, once for each of its boxes; Pillow decodes beside Python, so threads help."""
+    """Open and decode every image, once per box; Pillow decodes without Python's lock, so threads help."""
     if root is None:
         return []
     if not root.exists():

@@ -14,7 +14,7 @@ _WIDTH, _LABEL = 100, 10
 
 
 def facts(benchmark: Benchmark) -> dict[str, Any]:
-    """Everything but the loader, as JSON; `items` and `headline` are said in full, so that nobody has to know how."""
+    """Everything but the loader, as JSON; `items` and `headline` are written out, so readers need not compute them."""
     found = {part.name: getattr(benchmark, part.name) for part in dataclasses.fields(benchmark) if part.name != "load"}
     found |= {"splits": dict(benchmark.splits), "chance": dict(benchmark.chance)}
     found["downloads"] = [dataclasses.asdict(download) for download in benchmark.downloads]

@@ -95,7 +95,7 @@ def _mirror(pair: Sequence[Item]) -> bool:
 
 
 def load_cropped(source: Path, splits: Sequence[str]) -> list[Item]:
-    """The same items with the box of the right sentence, in pixels of the photos in images/ beside the file."""
+    """The same items with the box of the right sentence, in pixels of the photos in images/ next to the file."""
     return _read("predicate-noun-cropped", source, splits, _cut)
 
 

@@ -73,7 +73,7 @@ def get(name: str) -> Benchmark:
 
 
 def _own(spec: str) -> Benchmark:
-    """A benchmark of the user's own, with what would go wrong later said now."""
+    """A benchmark of the user's own; what would go wrong later is refused now."""
     what = "a benchmark (equipoise.benchmarks.base.Benchmark)"
     benchmark = cast(Benchmark, load_named(spec, what, lambda value: isinstance(value, Benchmark)))
     problems = Problems(f"{spec}: not a benchmark that can be run")

@@ -62,7 +62,7 @@ def report(
     if table is not None and (title or about):
         raise UserError("--title and --about are for the page (--format html)")
     if images is not None:
-        open_source(images)  # a wrong path is said before anything is read
+        open_source(images)  # a wrong path is refused before anything is read
     found = [record for _, record in find_runs(runs)]
     sets = [record for record in found if record.kind != "items"]
     if table is None or len(sets) < len(found):

@@ -1,5 +1,6 @@
-"""Errors for users: the command line prints a `UserError` without a traceback and exits with 2. A file with several
-problems raises one error that lists them all."""
+"""Errors for users: the command line prints a `UserError` without a traceback and exits with code 2.
+
+A file with several problems raises one error that lists them all."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ _HIGHEST = {  # far above any CLIP: what is larger is a mistake or an attack, an
 
 
 def _refuse_bare_weights(folder: Path) -> None:
-    """A training script often saves the model alone; what it lacks is said at once, with the command that adds it."""
+    """A training script often saves the model alone; name what it lacks, and the command that adds it."""
     lacking = []
     if not any((folder / name).is_file() for name in ("preprocessor_config.json", "processor_config.json")):
         lacking.append("no preprocessor_config.json (how its images were scaled in training)")

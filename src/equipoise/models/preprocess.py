@@ -1,4 +1,4 @@
-"""From a photo to the numbers a vision tower was trained on, with Pillow alone.
+"""Preprocesses photos as the vision towers were trained, with Pillow alone.
 
 Order and rounding follow torchvision's Resize, CenterCrop, RGB, ToTensor, Normalize, which OpenAI's CLIP
 and open_clip use. Evaluation and training decode every photo to RGB first (`images.py`), so a palette

@@ -118,7 +118,7 @@ def _paper_number(name: str, value: float) -> str:
 
 
 def chance_line(numbers: Numbers, declared: Mapping[str, float]) -> str:
-    """What a model without any idea gets, of the headline; "" where nobody knows."""
+    """What guessing at random gets, of the headline; "" where it is not known."""
     chance = by_chance(numbers, declared)
     known = [
         f"{info(name, number).short} {100 * chance[name]:.1f}"

@@ -235,7 +235,7 @@ def _add_pictures(
     budget: int,
     sources: Sequence[ImageSource],
 ) -> int:
-    """Give items their pictures, in their order, until the budget is spent; missing ones are said, not fatal."""
+    """Give items their pictures, in their order, until the budget is spent; missing ones are noted, not fatal."""
     known: dict[str, tuple[int, tuple[int, int]] | None] = {}  # path -> number and size
     problems: list[str] = []
     spent = 0

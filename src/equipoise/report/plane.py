@@ -1,5 +1,6 @@
-"""Scatter plots of two numbers that a model may trade: accuracy and brittleness; composition and what it kept
-(retrieval, zero-shot classification, ratings)."""
+"""Scatter plots of two numbers between which a model may trade.
+
+Accuracy and brittleness; composition and what a model kept (retrieval, zero-shot classification, ratings)."""
 
 from __future__ import annotations
 

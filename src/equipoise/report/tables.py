@@ -102,7 +102,7 @@ def checked_words(record: RunRecord) -> str | None:
 
 
 def by_chance(numbers: Numbers, declared: Mapping[str, float]) -> dict[str, float]:
-    """What a model without any idea gets: of these very items where it is known, else as the benchmark says."""
+    """What guessing at random gets: of these very items where it is known, else as the benchmark says."""
     return dict(declared) | {str(name): value for name, value in numbers.chance.items()}
 
 
@@ -223,7 +223,7 @@ def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], ca
 
 
 def some_without_positive(numbers: Numbers, side: str = "") -> bool:
-    """Whether Augmented accuracy is of fewer items than Original: then its n has to be said."""
+    """Whether Augmented accuracy is of fewer items than Original: then its n has to be shown."""
     asked = numbers.count("image_original") if side else numbers.n
     return numbers.count(f"{side}augmented") not in (0, asked)
 

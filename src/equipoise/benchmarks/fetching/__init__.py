@@ -1,1 +1,1 @@
-"""Getting benchmark files from their official addresses: plans, downloads, archives. No reading of annotations here."""
+"""Downloads benchmark files from their official addresses and unpacks archives. Reads no annotations."""

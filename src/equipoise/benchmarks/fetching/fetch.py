@@ -94,7 +94,7 @@ class Plan:
 
 
 def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
-    """Look at what lies below `into`; sizes nobody wrote down are asked of the server.
+    """Look at what lies below `into`; the server is asked for sizes that are not recorded.
 
     `images=False` leaves the archives out, for people who have the photos already.
     """
@@ -122,7 +122,7 @@ def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
 
 
 def _with_sizes(steps: list[Step]) -> tuple[Step, ...]:
-    """Ask for the sizes nobody wrote down, until a server does not answer: `fetch` will say what is wrong."""
+    """Ask for the sizes that are not recorded, until a server does not answer: `fetch` will say what is wrong."""
     sized = list(steps)
     with contextlib.suppress(Broken):
         for place, step in enumerate(steps):

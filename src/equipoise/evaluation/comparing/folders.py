@@ -1,4 +1,4 @@
-"""Run folders -> everything `equipoise compare` says of them, and what flipped between two models."""
+"""Compares run folders: everything that `equipoise compare` shows, and which items flipped between two models."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def own_metrics(folders: Sequence[Path]) -> list[str]:
 
 
 def by_benchmark(folder: Path) -> dict[str, Path]:
-    """The run of each benchmark below a folder; two of one are refused, as nobody said which is meant."""
+    """The run of each benchmark below a folder; two of one benchmark are refused, as either could be meant."""
     found: dict[str, Path] = {}
     for where, record in find_runs([folder]):
         name = record.benchmark.name

@@ -1,4 +1,4 @@
-"""Two models, each of one or several seeds, on the same items: their difference, tested, and many models placed.
+"""Two models, each of one or several seeds, on the same items: tests of their difference.
 
 With one run a side, images are resampled: the interval is the bootstrap's, the p-value comes from sign flips. With
 several seeds of a configuration the question is another one: would other seeds on other images say the same? Then seeds

@@ -215,7 +215,7 @@ class Ranks:
         self.exchange(scores)
 
     def follow(self) -> bool:
-        """What the first process said, for the others."""
+        """For the other processes: whether there is anything to score."""
         return self.exchange(False)[0]
 
 

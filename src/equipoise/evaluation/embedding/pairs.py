@@ -1,4 +1,4 @@
-"""Every distinct (image, text) pair of some items, scored once by a model that reads both together.
+"""Scores every distinct (image, text) pair of some items once, with a model that reads both together.
 
 The third kind of model, and the dearest: nothing is shared between pairs, so the cost is their number. It is said
 before the work. Scores are kept like embeddings, in the same file and within a second, by the photo's bytes, the box,
@@ -137,7 +137,7 @@ class _Work:
         missing: dict[ImageRef, list[_Pair]] = {}
 
         def choose(read: Sequence[str], found: Sequence[Found]) -> list[ImageRef]:
-            """Which images are needed for a pair that nobody has scored. The key is the photo's bytes and the box."""
+            """Which images are needed for a pair that has no score yet. The key is the photo's bytes and the box."""
             named: dict[bytes, tuple[ImageRef, str]] = {}
             for path, digest in zip(read, found, strict=True):
                 if isinstance(digest, str):

@@ -1,1 +1,1 @@
-"""Scores and outcomes as other people publish them, read as the scores of a benchmark's items."""
+"""Reads scores, outcomes and answers that others published as the scores of a benchmark's items."""

@@ -130,7 +130,7 @@ def _record(
 
 
 def _benchmark_id(found: Foreign, benchmark: Benchmark) -> BenchmarkId:
-    """Which items; where nobody published their texts, they are known by their ids."""
+    """Which items; where their texts were not published, they are known by their ids."""
     about = benchmark_id(found.items, benchmark)
     if not found.items:
         splits = sorted({row.tags["split"] for row in found.rows if "split" in row.tags})

@@ -101,7 +101,7 @@ def made(sheet: Sheet, name: str, splits: Sequence[str], keys: Sequence[str]) ->
         except ValidationError as error:
             explain(error, where, sheet.problems)
         except (KeyError, ValueError):
-            pass  # a split that the benchmark does not have, which was said already
+            pass  # a split that the benchmark does not have, which was reported already
     return items
 
 

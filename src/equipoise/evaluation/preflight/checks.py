@@ -266,7 +266,7 @@ def _mean_cosine(rows: Vector) -> float:
 
 
 def _exif_rotation(tested: TestedModel) -> Check:
-    """CLIP's and SigLIP's own preprocessing ignores the tag, and so do our loaders; of another model nobody knows."""
+    """CLIP's and SigLIP's own preprocessing ignores the tag, and so do our loaders; for another model it is unknown."""
     one, other = tested.rows_of_pictures(probes.rotated())
     moved = float(np.linalg.norm(one - other)) / scale(tested.rows_of_pictures(probes.shapes()))
     found = f"{'applied' if moved <= HARMFUL else 'ignored'} (drift {moved:.2g})"

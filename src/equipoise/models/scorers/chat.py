@@ -1,4 +1,4 @@
-"""Asking a generative model about an image: its chat template, its processor, one pair at a time, then a batch.
+"""Asks a generative model about images through its chat template and processor.
 
 Every prompt is made by itself, as a direct call would make it, so the tokenizer's padding side cannot matter; prompts
 whose images have the same shape are then padded on the right and put together. Padding is masked and stands after all

@@ -1,4 +1,4 @@
-"""Sets for runs that are not of items: photos with a class, with captions, or with rated captions."""
+"""The sets of runs without items: photos with a class, with captions, or with rated captions."""
 
 from __future__ import annotations
 
