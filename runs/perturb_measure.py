@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--llm-model")
     parser.add_argument("--cache", help="folder of the model's answers")
     options = parser.parse_args()
-    groups = _groups(options.shared, options.flickr)[: options.limit]
+    groups = read_groups(options.shared, options.flickr)[: options.limit]
     if options.llm:
         settings = LlmSettings(options.llm, options.llm_model, cache=options.cache, timeout=600)
         _print_llm(groups, options.precision, LlmWriter(llm_for(settings)))
@@ -62,8 +62,8 @@ def main() -> None:
         print("| asked | a negative | no word replaced | a positive | expected of negatives | expected of positives |")
         print("| --- | --- | --- | --- | --- | --- |")
         for precision in options.curve:
-            found = [made for _, made in _made(groups, precision)]
-            mix = _mix(found)
+            found = [made for _, made in write_edits(groups, precision)]
+            mix = mix_of(found)
             swapped = [any(each.edit.op != "replace" for each in one.negatives) for one in found]
             listed = [one.negatives for one in found], swapped, [one.positives for one in found]
             cells = [sum(map(bool, having)) / len(found) for having in listed]
@@ -71,9 +71,9 @@ def main() -> None:
             print(f"| {precision} | {' | '.join(f'{cell:.1%}' for cell in (*cells, *told))} |", flush=True)
         return
     began = time.process_time()
-    made = _made(groups, options.precision)
+    made = write_edits(groups, options.precision)
     spent, count = time.process_time() - began, len(made)
-    items = [_item(f"{place}", found, caption.text) for place, (caption, found) in enumerate(made)]
+    items = [item_of(f"{place}", found, caption.text) for place, (caption, found) in enumerate(made)]
     images = [image for image, texts in groups for _ in texts]
     print(f"{count:,} captions of {len(groups):,} images; {1000 * spent / count:.2f} ms of CPU a caption")
     if options.caps:
@@ -82,24 +82,24 @@ def main() -> None:
         items = _refined(items)
     for name, number in sorted(Counter(name for item in items for name in _kinds(item)).items()):
         print(f"  {number:7,} {number / count:6.1%}  {name}")
-    print("\n".join(described(_mix([found for _, found in made]), count, sum(len(item.positives) for item in items))))
-    halves = _halves(items, images)
+    print("\n".join(described(mix_of([found for _, found in made]), count, sum(len(item.positives) for item in items))))
+    halves = in_halves(items, images)
     _diversity([*halves[0], *halves[1]])
-    print(f"lookup, both kinds alike: {_lookup(*halves):.1%} right")
+    print(f"lookup, both kinds alike: {lookup_rate(*halves):.1%} right")
     for name, numbers in separability(items[:: max(1, count // 4000)]).items():
         if numbers is not None:
             one, two = (numbers[how]["accuracy"] for how in ("unpaired", "paired"))
             print(f"words alone, {name}: {one:.1%} one text, {two:.1%} of two")
 
 
-def _groups(shared: Path, of_flickr: bool) -> list[tuple[str, list[str]]]:
+def read_groups(shared: Path, of_flickr: bool) -> list[tuple[str, list[str]]]:
     if of_flickr:
         return [(image, [" ".join(text.split()) for text in texts]) for image, texts in flickr(shared, False).items()]
     records = coco(shared / "coco" / "karpathy_test_first_half.json", learned=False)
     return [(str(r["image"]), [" ".join(text.split()) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
 
 
-def _made(groups: list[tuple[str, list[str]]], precision: float) -> list[tuple[Caption, Perturbed]]:
+def write_edits(groups: list[tuple[str, list[str]]], precision: float) -> list[tuple[Caption, Perturbed]]:
     captions = [
         Caption(text, tuple(other for k, other in enumerate(texts) if k != place))
         for _, texts in groups
@@ -135,11 +135,11 @@ def _print_caps(items: list[Item], images: list[str], caps: list[int]) -> None:
     for cap in (len(items), *caps):
         kept = list(cap_items(lambda: items, cap, keep_all=True))
         cells = [sum(bool(getattr(item, kind)) for item in kept) / len(kept) for kind in ("negatives", "positives")]
-        right = _lookup(*_halves(kept, images), quiet=True)
+        right = lookup_rate(*in_halves(kept, images), quiet=True)
         print(f"| {cap:,} | {' | '.join(f'{cell:.1%}' for cell in (*cells, right))} |")
 
 
-def _halves(items: list[Item], images: list[str]) -> tuple[Edits, Edits]:
+def in_halves(items: list[Item], images: list[str]) -> tuple[Edits, Edits]:
     halves: tuple[Edits, Edits] = ([], [])
     for image, item in zip(images, items, strict=True):
         half = halves[zlib.crc32(f"lookup{image}".encode()) % 2]
@@ -149,14 +149,14 @@ def _halves(items: list[Item], images: list[str]) -> tuple[Edits, Edits]:
     return halves
 
 
-def _mix(found: list[Perturbed]) -> dict[str, dict[str, int]]:
+def mix_of(found: list[Perturbed]) -> dict[str, dict[str, int]]:
     mix = Mix()
     for one in found:
         mix.add(one)
     return mix.to_json()
 
 
-def _item(name: str, made: Perturbed, caption: str) -> Item:
+def item_of(name: str, made: Perturbed, caption: str) -> Item:
     positives, negatives = (
         tuple(Text(text=each.text, edit=each.edit) for each in listed) for listed in (made.positives, made.negatives)
     )
@@ -192,7 +192,7 @@ def _diversity(edits: Edits) -> None:
         print(f"replace {kind}s: {total:,} from {len(counts):,} substitutions, half of them from {needed}; {top}")
 
 
-def _lookup(learned: Edits, asked: Edits, quiet: bool = False) -> float:
+def lookup_rate(learned: Edits, asked: Edits, quiet: bool = False) -> float:
     """How often a lookup is right; positives and negatives count alike."""
     table: dict[str, Counter[str]] = {}
     for kind, pair in learned:

@@ -45,6 +45,7 @@ READING = {
     "runs/make_word_counts.py": ("GONE",),
     "runs/make_wordnet_extract.py": ("GONE",),
     "runs/perturb_bias.py": ("--shared GONE",),
+    "runs/perturb_bound.py": ("--shared GONE",),
     "runs/perturb_measure.py": ("--shared GONE",),
     "runs/perturb_reading.py": ("sheet coco --shared GONE --seed 1 --out OUT/x", "count GONE GONE"),
     "runs/perturb_sample.py": ("GONE OUT/x",),
