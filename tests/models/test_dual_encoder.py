@@ -1,4 +1,4 @@
-"""transformers' VisionTextDualEncoder: a convolutional tower beside BERT, whose padding is masked."""
+"""transformers' VisionTextDualEncoder: a convolutional tower and BERT, whose padding is masked."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from transformers import (
     BertTokenizerFast,
     EfficientNetConfig,
     EfficientNetModel,
+    RobertaConfig,
+    RobertaModel,
     VisionTextDualEncoderConfig,
     VisionTextDualEncoderModel,
 )
@@ -26,13 +28,14 @@ from equipoise.models.preprocess import clip_preprocess
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "red", "blue", "dog", "cat", "runs", "on", "grass"]
 
 
-def _model(folder: Path) -> ClipModel:
+def _model(folder: Path, tower: type = BertModel, config_of: type = BertConfig) -> ClipModel:
     (folder / "vocab.txt").write_text("\n".join(WORDS))
     tokenizer = BertTokenizerFast(vocab=str(folder / "vocab.txt"))
     torch.manual_seed(0)
-    text = BertModel(
-        BertConfig(
+    text = tower(
+        config_of(
             vocab_size=len(WORDS),
+            pad_token_id=0,
             hidden_size=16,
             num_hidden_layers=1,
             num_attention_heads=2,
@@ -109,3 +112,9 @@ def test_training_reads_short_texts_without_the_padding_of_long_ones(
     found = towers.Towers(model.network, model.preprocess).texts(ids)[0].detach().numpy()
     np.testing.assert_allclose(found, model.embed_texts(texts), atol=1e-6)
     assert widths == [4, 8, 8]  # not 8 three times; the two shortest go together
+
+
+def test_a_long_text_fits_a_tower_whose_positions_begin_after_the_padding(tmp_path: Path) -> None:
+    model = _model(tmp_path, RobertaModel, RobertaConfig)
+    assert model.context_length == 11  # of 12 positions, one is the padding's
+    assert model.embed_texts(["a dog " * 20]).shape == model.embed_texts(["a dog"]).shape

@@ -19,7 +19,7 @@ from PIL import Image
 from equipoise.core.errors import UserError, first_line
 from equipoise.core.files import as_new, sha256_json, write_json
 from equipoise.models.base import Floats, device_named
-from equipoise.models.families import family_of, read_texts
+from equipoise.models.families import family_of, read_texts, text_positions
 from equipoise.models.preprocess import Preprocess
 from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, end_token, token_ids, tokenizer_sha256
 
@@ -83,7 +83,7 @@ class ClipModel(TorchModel):
         config = network.config
         self.family = family_of(network)
         self.causal_text = self.family.causal_text or self.family.masked_text  # tokens after the end never count
-        self.context_length = int(config.text_config.max_position_embeddings)
+        self.context_length = text_positions(config.text_config)
         check_tokenizer(tokenizer, config.text_config.vocab_size, causal=self.family.causal_text, where=spec)
         if self.family.masked_text and tokenizer.pad_token_id != config.text_config.pad_token_id:
             raise UserError(
