@@ -90,10 +90,11 @@ def test_scores_are_those_of_a_direct_call(name: str, head: str, matching: Folde
     model = loaded(f"itm:{folder}?head={head}")
     expected = np.array(direct(folder, name, head, *pairs))
     assert kind_of(model) == "pairs" and model.card["head"] == head
+    # Float32 sums differ in the fifth digit between batch sizes, and with which kernels torch takes (ARM, x86).
     assert np.ptp(expected) > 1e-3, "a model that says the same of all pairs would prove nothing"
-    np.testing.assert_allclose(model.score_pairs(*pairs), expected, atol=1e-5)
+    np.testing.assert_allclose(model.score_pairs(*pairs), expected, atol=5e-5)
     one_by_one = [model.score_pairs([image], [text])[0] for image, text in zip(*pairs, strict=True)]
-    np.testing.assert_allclose(one_by_one, expected, atol=1e-5)
+    np.testing.assert_allclose(one_by_one, expected, atol=5e-5)
 
 
 @FAMILIES
