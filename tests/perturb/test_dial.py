@@ -115,12 +115,29 @@ def test_one_person_for_another_only_where_nothing_else_is() -> None:
         ("that has", "with", "with or has"),
         ("2", "two", "a number or its digit"),
         ("a", "the", "articles"),
+        ("skate board", "skateboard", "a spelling"),
+        ("racquet", "racket", "a spelling"),
+        ("holding on to", "holding onto", "prepositions"),
+        ("a person", "someone", "a spelling"),
+        ("laptop", "laptop computer", "a word more or less"),
+        ("in the sky", "up in the sky", "prepositions"),
+        ("fenced", "fenced-in", "a word more or less"),
+        ("on", "on top of", "prepositions"),
+        ("covered in", "covered with", "prepositions"),
+        ("riding skis", "skiing", None),
+        ("bike", "bicycle", None),
+        ("near", "close to", None),
         ("couch", "sofa", None),
         ("is wearing", "has on", None),
     ],
 )
 def test_kinds_of_trivial_changes(before: str, after: str, kind: str | None) -> None:
     assert trivial_kind(before, after) == kind
+
+
+def test_what_another_caption_adds_is_not_trivial() -> None:
+    assert trivial_kind("bear", "polar bear", "lexicon") == "a word more or less"
+    assert trivial_kind("bear", "polar bear", "captions") is None
 
 
 def test_trivial_positives_come_last() -> None:

@@ -146,6 +146,35 @@ def test_a_child_is_no_man_only_where_it_is_called_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("pitcher", "woman", "A man throws a ball"),
+        ("pitcher", "man", "She throws a ball"),
+        ("pitcher", "girl", "Two women play"),
+        ("pitchers", "toddlers", "Men in uniform"),
+        ("pitcher", "lady", "A kid throws a ball"),
+    ],
+)
+def test_whoever_may_be_one_is_not_denied(old: str, new: str, said: str) -> None:
+    text = f"A {old} in a baseball game"
+    assert confirmed(text, old, new, "object") is not None
+    assert confirmed(text, old, new, "object", "A game of baseball") is not None
+    assert confirmed(text, old, new, "object", said) is None
+    assert confirmed(text, old, "dog", "object") is None
+
+
+def test_what_another_caption_may_mean_by_other_words() -> None:
+    text = "A dog that is sitting on a big pillow"
+    for said in ("A dog between two white pillows", "A dog near a pillow"):
+        assert confirmed(text, "on", "beside", "relation", said) is not None
+    assert confirmed(text, "on", "beside", "relation", "A dog on a pillow next to a window") is None
+    assert confirmed(text, "big", "tiny", "attribute", "A dog on a small white pillow") is not None
+    assert confirmed(text, "big", "tiny", "attribute", "A small dog on the pillow") is None
+    assert confirmed("A man on a laptop", "on", "next to", "relation", "A man using his laptop") is not None
+    assert confirmed("A man leans on", "on", "beside", "relation", "A man by a wall") is None
+
+
+@pytest.mark.parametrize(
     ("text", "others", "absurd"),
     [
         ("Two dogs play in a field of tall grass", (), "beach of"),

@@ -139,13 +139,11 @@ def _wrong_articles(text: str) -> list[str]:
     ]
 
 
-def _articles_before_plurals(text: str) -> list[str]:
-    return [m[0].lower() for m in _PLURAL_AFTER_A.finditer(text) if m[1] is None or len(m[1]) <= 4]
-
-
 _WRONG: dict[str, Callable[[str], list[str]]] = {
     "wrong article": _wrong_articles,
     "doubled word": lambda text: [match[0].lower() for match in _DOUBLED.finditer(text)],
     "broken phrase": lambda text: [match[0].lower() for match in _BROKEN.finditer(text)],
-    "article before a plural": _articles_before_plurals,
+    "article before a plural": lambda text: [
+        m[0].lower() for m in _PLURAL_AFTER_A.finditer(text) if m[1] is None or len(m[1]) <= 4
+    ],
 }

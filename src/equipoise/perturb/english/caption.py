@@ -51,8 +51,7 @@ class NounPhrase(NamedTuple):
 
 
 _WORD = re.compile(r"[\w'’-]+")
-_BE = word_set("forms of be")
-_CLAUSE = word_set("clause openers")
+_BE, _CLAUSE = word_set("forms of be"), word_set("clause openers")
 _ARTICLES = (["a"], ["an"], ["the"], ["some"])
 _NO_NAMES = frozenset(("frisbee", "frisbees"))  # brands that everybody writes for the thing itself
 _QUANTITY = word_set("vague numbers")
@@ -353,8 +352,7 @@ def _ends_in_noun(units: tuple[Unit, ...], place: int) -> bool:
 
 
 # Little words of other languages; those that are English words too are left out.
-_FOREIGN = word_set("foreign little words")
-_ENGLISH = word_set("english little words")
+_FOREIGN, _ENGLISH = word_set("foreign little words"), word_set("english little words")
 _ASKING = word_set("question words")
 _PLAIN = re.compile(r"[^\W\d_]+")
 

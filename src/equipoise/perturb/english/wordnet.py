@@ -165,8 +165,7 @@ class WordNet:
 _ANIMAL, _ARTIFACT, _FOOD, _PERSON, _PLANT = 5, 6, 13, 18, 20
 WORDNET = WordNet()
 # What WordNet's rarer senses get wrong: a trick is also a customer, a guide also a book.
-_NOT_ALIVE = word_set("not alive")
-_ALIVE = word_set("alive")
+_NOT_ALIVE, _ALIVE = word_set("not alive"), word_set("alive")
 _WORN_TOO = word_set("worn too")
 _EATABLE = word_set("sets of food")
 

@@ -22,27 +22,21 @@ from equipoise.perturb.recipe import Candidate, Made, Refused, Sources, edited
 
 _PASSIVE = word_set("passive verbs")
 _FILLERS = frozenset("fill cover surround line crowd".split())  # a street filled with cars: they fill it
-_FIRST = word_set("postures that may come first")
-_AFTER_PLACE = word_set("verbs that may follow their place")
-_PLACES = word_set("prepositions of place")
-_BEFORE_IT = word_set("prepositions before it")
-_MUTUAL = word_set("mutual places")
-_NO_PLACES = word_set("no places")
+_FIRST, _AFTER_PLACE = word_set("postures that may come first"), word_set("verbs that may follow their place")
+_PLACES, _BEFORE_IT = word_set("prepositions of place"), word_set("prepositions before it")
+_MUTUAL, _NO_PLACES = word_set("mutual places"), word_set("no places")
 _SCENES = word_set("scenes of all")
 _FIRST_SCENES = _SCENES | word_set("scenes that may come first")
 _NOT_OF_ALL, _PICTURES = word_set("scenes of some"), word_set("pictures")
 _TOGETHER = frozenset(("each other", "one another", "side by side"))
 _ELSEWHERE = word_set("verbs across places")
-_CARRIERS = word_set("carriers")
-_HOLDERS = word_set("holders")
+_CARRIERS, _HOLDERS = word_set("carriers"), word_set("holders")
 _TABLES = frozenset(("table", "desk", "dining table", "picnic table", "kitchen table"))
 _SEATS, _BY_FURNITURE = word_set("seats"), word_set("by furniture")
 _MALE, _FEMALE = word_set("male nouns"), word_set("female nouns")
 _WAYS = word_set("ways") - {"to", "off", "into", "onto", "against"}
-_MOVED = word_set("passive verbs with a place")
-_GOING = word_set("prepositions of a way")
-_WIDE = word_set("wide places")
-_DONE = word_set("taken and done")
+_MOVED, _GOING = word_set("passive verbs with a place"), word_set("prepositions of a way")
+_WIDE, _DONE = word_set("wide places"), word_set("taken and done")
 _RIDDEN = word_set("ridden")
 _BOARDS = frozenset(("surfboard", "surf board", "board"))  # a wave is ridden by a man on one
 _BODY = word_set("body parts") | {"hand", "mouth", "lap", "arm", "trunk", "beak"}
@@ -335,19 +329,15 @@ def inside_of(clause: Clause) -> Iterator[Said]:
             preposition = "at" if place.head in _TABLES and heads <= _SEATS else None  # four chairs at a table
         if rest and (place.head not in _SCENES or things.letter != "n" or not _is_place(clause, *rest[-2:])):
             return  # a vase with ferns on a table
-        if place.plural:
+        if place.plural or any(unit.word == "of" for unit in clause.units(place)):
             return
-        if preposition and is_thing(things.head) and not _has_of(clause, place) and things.head not in _NO_PLACES:
+        if preposition and is_thing(things.head) and things.head not in _NO_PLACES:
             text = f"{_says(clause, things, *rest)} {preposition} {_says(clause, place)}"
             yield _phrase("converse", clause, text)
     elif found := clause.match("(n)(d)(w)([nmk])"):
         (place,), (verb,), _, (thing,) = found
         if verb.head == "top" and place.head in _CARRIERS:
             yield _phrase("converse", clause, f"{_says(clause, thing)} on top of {_says(clause, place)}")
-
-
-def _has_of(clause: Clause, part: Part) -> bool:
-    return any(unit.word == "of" for unit in clause.units(part))
 
 
 def other_side(clause: Clause) -> Iterator[Said]:

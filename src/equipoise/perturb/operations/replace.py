@@ -51,7 +51,7 @@ def replace_positive(
         if asked is not None:
             listed = [each for each in listed if asked.allows(f"{each.by} {each.target}")]
         if trivial is not None:
-            listed = [p for p in listed if (trivial_kind(text[p.start : p.end], p.to) is not None) == trivial]
+            listed = [p for p in listed if (trivial_kind(text[p.start : p.end], p.to, p.by) is not None) == trivial]
         found |= bool(listed)
         worth = None if dial is None else {p: max(1.0, change(text[p.start : p.end], p.to)) for p in listed}
         for each in drawn(caption, "positive", listed, rng, strict, worth):

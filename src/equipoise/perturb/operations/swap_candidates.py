@@ -48,18 +48,15 @@ def exchanges(caption: Caption) -> Iterator[Exchange]:
         nouns = caption.units[one.head].lemma, caption.units[other.head].lemma
         if nouns[0] == nouns[1]:
             continue
-        if is_animate(nouns[0]) != is_animate(nouns[1]) or _is_mutual(caption, one, other):
+        between = caption.units[one.end : other.start]
+        mutual = any(unit.kind == "verb" and unit.lemma in MUTUAL for unit in between)
+        if is_animate(nouns[0]) != is_animate(nouns[1]) or mutual:
             continue  # a street parked on a man; boys who pass girls
         alike = caption.is_plural(one) == caption.is_plural(other)
         if not alike:
             yield from filter(None, [_inflected(caption, one, other)])
         elif not is_symmetric(caption, one, other, False):
             yield _exchanged(caption, "noun", (one.head, one.end), (other.head, other.end))
-
-
-def _is_mutual(caption: Caption, one: NounPhrase, other: NounPhrase) -> bool:
-    between = caption.units[one.end : other.start]
-    return any(unit.kind == "verb" and unit.lemma in MUTUAL for unit in between)
 
 
 def _of_qualities(caption: Caption) -> Iterator[Exchange]:

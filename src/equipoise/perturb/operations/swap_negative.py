@@ -158,12 +158,10 @@ def _is_place(caption: Caption, phrase: NounPhrase) -> bool:
     return noun in _PLACES or bool(sets_of(noun) & {"open-place", "park-like", "town-place", "yard-like"})
 
 
-_PLACES = word_set("places of things")
-_BOTH_WAYS = word_set("relations both ways")
+_PLACES, _BOTH_WAYS = word_set("places of things"), word_set("relations both ways")
 # Who of two does it cannot be told from a photo, or both do: to be asked of swaps of two persons or animals.
 MUTUAL = word_set("mutual actions")
-_ONE_WAY = word_set("one-way relations")
-_STATES = word_set("states")
+_ONE_WAY, _STATES = word_set("one-way relations"), word_set("states")
 
 
 def _modifiers(caption: Caption, phrase: NounPhrase) -> tuple[str, ...]:

@@ -21,13 +21,11 @@ from equipoise.perturb.recipe import Candidate, Made, Refused, Sources, edited
 
 Span = tuple[int, int]  # units
 _FIXED = frozenset(frozenset(pair.split(" + ")) for pair in word_list("fixed pairs"))
-_FILMED = word_set("filmed")
-_AT_ONCE = word_set("verbs at once")
+_FILMED, _AT_ONCE = word_set("filmed"), word_set("verbs at once")
 _SAID_FIRST = word_set("said first")
 _TOGETHER = word_set("done together") - {"look", "eat", "drink", "wait"}
 _BOTH_SIDES = word_set("participles of both sides")
-_PLACES = word_set("places of both")
-_SCENES = word_set("scenes of all")
+_PLACES, _SCENES = word_set("places of both"), word_set("scenes of all")
 _NO_MEMBERS = word_set("verbs taken for nouns") | word_set("names of anything")
 _COUNTED = word_set("determiners that stay") | word_set("shared quantities")
 _SHADES = word_set("shades")

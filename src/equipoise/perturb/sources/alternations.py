@@ -14,8 +14,7 @@ from equipoise.perturb.english.vocabulary import Section, count, word_set
 from equipoise.perturb.recipe import Proposal
 
 _NOUNS_TOO = word_set("verbs of captions") | word_set("nouns that are verbs")
-_PICTURES = word_set("pictures of anything")
-_LYING = word_set("participles of lying")
+_PICTURES, _LYING = word_set("pictures of anything"), word_set("participles of lying")
 _FINITE = frozenset(("VBZ", "VBP", "VBD", "MD"))
 _AMOUNTS = frozenset(("number", "couple", "lot", "pair", "variety"))  # there is a number of cows, or there are?
 

@@ -19,8 +19,7 @@ from equipoise.perturb.english.wordnet import is_animate, is_person, is_thing
 from equipoise.perturb.recipe import Proposal
 
 HE, SHE = frozenset(("he", "his", "him", "himself")), frozenset(("she", "her", "hers", "herself"))
-MALE = word_set("male nouns")
-FEMALE = word_set("female nouns")
+MALE, FEMALE = word_set("male nouns"), word_set("female nouns")
 
 _COLOURS = tuple(tuple(line.split()) for line in word_list("colours of one name"))
 GROUP_OF = {colour: number for number, group in enumerate(_COLOURS) for colour in group}
