@@ -32,7 +32,7 @@ def trivial_kind(before: str, after: str, by: str | None = None) -> str | None:
     """The kind of a trivial change, None where a content word changes. What other captions add (`by`) is news."""
     old, new = (_WORD.findall(text.lower().removeprefix("in this ")) for text in (before, after))
     if _content(old) != _content(new):
-        one, two = (re.findall(r"\w+", text.lower()) for text in (before, after))
+        one, two = (list(map(noun_lemma, re.findall(r"\w+", text.lower()))) for text in (before, after))
         if _joined(one) == _joined(two):
             return "a spelling"
         return "a word more or less" if by != "captions" and (set(one) < set(two) or set(two) < set(one)) else None
