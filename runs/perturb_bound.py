@@ -4,8 +4,9 @@
 
 Lists every candidate that passes at the default dial, for the captions of perturb_measure.py, and asks its lookup about
 two choices that no draw can make, because they see all captions at once: for each word that the draw replaces, the
-rarest substitution, at no lower expected precision; and, chosen freely, one negative and at most one replaced positive
-for each caption. Edits that replace no word stay. The search is greedy, so a slightly better choice may exist.
+rarest substitution, at no lower expected precision of negatives; and, chosen freely, one negative and at most one
+replaced positive for each caption. Edits that replace no word stay. The search is greedy, so a slightly better choice
+may exist.
 """
 
 from __future__ import annotations
@@ -83,9 +84,12 @@ def main() -> None:
     staying, slots, drawn, same, free = [], [], [], [], []
     for caption, made in write_edits(groups, PRECISION):
         texts = [*made.positives, *made.negatives]
-        staying.append(kept := [one for one in texts if one.edit.op != "replace"])
-        drawn.append(replaced := [one for one in texts if one.edit.op == "replace"])
-        slots.append(mine := [] if made.refused else slots_of(recipe, caption, kept))
+        kept = [one for one in texts if one.edit.op != "replace"]
+        replaced = [one for one in texts if one.edit.op == "replace"]
+        mine = [] if made.refused else slots_of(recipe, caption, kept)
+        staying.append(kept)
+        drawn.append(replaced)
+        slots.append(mine)
         same.append([next((listed for listed in mine if one in listed), [one]) for one in replaced])
         pools = ([one for listed in mine for one in listed if one.kind == kind] for kind in KINDS)
         free.append([pool for pool in pools if pool and pool[0].kind not in {one.kind for one in kept}])
@@ -108,9 +112,13 @@ def main() -> None:
 
     print("| choice | a positive | a negative | expected of positives | of negatives | the lookup is right |")
     print("| --- | --- | --- | --- | --- | --- |")
-    row("today's draw", today := texts_of(drawn))
-    rare = (texts_of(rarest(same, price)) for price in range(0, 101, 5))
-    row("the rarest substitution, as sure", next(r for r in rare if sure(r, "negative") >= sure(today, "negative")))
+    today = texts_of(drawn)
+    row("today's draw", today)
+    for price in range(0, 101, 5):
+        rare = texts_of(rarest(same, price))
+        if sure(rare, "negative") >= sure(today, "negative"):
+            row("the rarest substitution, as sure", rare)
+            break
     row("one of each kind, free choice", texts_of(rarest(free, 0)))
 
 

@@ -195,10 +195,10 @@ def count(key: Path, readers: list[Path]) -> None:
         print(f"| {source}, {sort} | {n} | {' | '.join(cells)} |")
     if len(verdicts) == 2:
         print(f"same verdict: {sum(verdicts[0][n] == verdicts[1][n] for n in verdicts[0])} of {len(rows)}")
-    asked = {row["number"] for row in rows if row["sort"] == "replace positive"}
-    for number, path in enumerate(readers, 1):
+    asked = {int(row["number"]) for row in rows if row["sort"] == "replace positive"}
+    for number, path in enumerate(readers if asked else (), 1):
         said = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
-        called = sum(one[0] in asked and one[2:] == ["trivial"] for one in said)
+        called = sum(int(one[0]) in asked and one[1:] == ["pass", "trivial"] for one in said)
         print(f"replace positives that reader {number} called trivial: {called} of {len(asked)}")
 
 

@@ -114,6 +114,13 @@ def test_training_reads_short_texts_without_the_padding_of_long_ones(
     assert widths == [4, 8, 8]  # not 8 three times; the two shortest go together
 
 
+def test_a_tower_without_a_padding_token_is_refused(tmp_path: Path) -> None:
+    model = _model(tmp_path, RobertaModel, RobertaConfig)
+    model.network.config.text_config.pad_token_id = None
+    with pytest.raises(UserError, match="pad_token_id is None"):
+        ClipModel("tiny", model.network, model.tokenizer, model.preprocess, device="cpu")
+
+
 def test_a_long_text_fits_a_tower_whose_positions_begin_after_the_padding(tmp_path: Path) -> None:
     model = _model(tmp_path, RobertaModel, RobertaConfig)
     assert model.context_length == 11  # of 12 positions, one is the padding's

@@ -120,8 +120,8 @@ def perturb(
     stem = Path(captions.resolve().name.removesuffix(".gz")).stem
     if add_positives:
         _refuse_others(ctx, "--add-positives", "recipe out seed limit source splits")
-        more, chosen = out or Path(f"{stem}-augmented.jsonl"), recipe or "hard_positives_rules"
-        add_positives_to(str(captions), more, source, splits, chosen, seed, limit)
+        target, chosen = out or Path(f"{stem}-augmented.jsonl"), recipe or "hard_positives_rules"
+        add_positives_to(str(captions), target, source, splits, chosen, seed, limit)
         return
     if hard_images:
         _refuse_others(ctx, "--hard-images", "out hard_images images hard_count cache")
@@ -159,8 +159,8 @@ def perturb(
             max_tokens=llm_max_tokens,
             temperature=llm_temperature,
         )
-    words = None if masked_lm is None else str(masked_lm)
-    setup = Setup(recipe, seed, llm=server, masked_lm=words, precision=precision, keep_all=keep_all)
+    masked = None if masked_lm is None else str(masked_lm)
+    setup = Setup(recipe, seed, llm=server, masked_lm=masked, precision=precision, keep_all=keep_all)
     if asking and setup.llm is not None:
         often = " (balanced asks twice)" if "balanced" in asking else ""
         typer.echo(f"asking {llm_model} at {setup.llm.shown} for captions that are not in the cache{often}", err=True)
@@ -339,6 +339,7 @@ def _where_and_next(out: Path, report: Path, found: dict[str, Any], dropped: Pat
     if not seen:
         return "\n".join([*lines, *_NO_IMAGES])
     having = found["having"]
+    # The recipe of `train` that needs no more than these items have.
     recipe = "hard_positives_kamath_2024" if having["both"] else "hn_only" if having["a negative"] else "hp_only"
     judge = f"equipoise eval MODEL --bench {items} --images FOLDER"
     if not having["a negative"]:

@@ -83,13 +83,13 @@ class ClipModel(TorchModel):
         config = network.config
         self.family = family_of(network)
         self.causal_text = self.family.causal_text or self.family.masked_text  # tokens after the end never count
-        self.context_length = text_positions(config.text_config)
         check_tokenizer(tokenizer, config.text_config.vocab_size, causal=self.family.causal_text, where=spec)
         if self.family.masked_text and tokenizer.pad_token_id != config.text_config.pad_token_id:
             raise UserError(
                 f"{spec}: the tokenizer pads with {tokenizer.pad_token_id}, config.json's text_config.pad_token_id is "
                 f"{config.text_config.pad_token_id}; padding would be read as words"
             )
+        self.context_length = text_positions(config.text_config)
         if self.family.causal_text:
             # Old configs say eos_token_id 2, by which transformers pools at the highest id, padding included.
             config.text_config.eos_token_id = network.text_model.eos_token_id = int(tokenizer.eos_token_id)

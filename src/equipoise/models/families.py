@@ -80,7 +80,10 @@ def family_named(name: Any, where: str) -> Family:
     return FAMILIES[name]
 
 
-_AFTER_PADDING = {"roberta", "xlm-roberta", "camembert", "bridgetower_text_model"}  # kinds of text towers
+_AFTER_PADDING = {  # kinds of text towers
+    *("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "camembert", "data2vec-text", "mpnet"),
+    "bridgetower_text_model",
+}
 
 
 def text_positions(config: Any) -> int:

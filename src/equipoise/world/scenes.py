@@ -23,6 +23,9 @@ APART = 0.06  # smallest gap between a thing and another that is above it, but n
 TOUCHING = 0.015
 MARK = 0.09  # room around a thing for the marks of its action
 
+# Few kinds are common and many are rare, as in real photos. So a batch has several pictures of the same two things,
+# which teaches a contrastive model where things are.
+_KIND_WEIGHTS = [1 / (rank + 2) for rank in range(len(KINDS))]
 _KINDS, _COLOURS, _SIZES, _TEXTURES = list(KINDS), list(COLOURS), list(SIZES), list(TEXTURES)
 _RELATIONS, _ACTIONS = list(RELATIONS), list(ACTIONS)
 
@@ -158,11 +161,8 @@ def _finish(rng: Random, objects: Iterable[Object]) -> Scene:
 
 
 def _kind(rng: Random, taken: set[str]) -> str:
-    """Few kinds are common and many are rare, as in real photos. So a batch has several pictures of the same two
-    things, which teaches a contrastive model where things are."""
-    weights = [1 / (rank + 2) for rank in range(len(_KINDS))]
     while True:
-        kind: str = rng.choices(_KINDS, weights)[0]
+        kind: str = rng.choices(_KINDS, _KIND_WEIGHTS)[0]
         if kind not in taken:
             return kind
 

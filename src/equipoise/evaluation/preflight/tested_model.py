@@ -34,7 +34,7 @@ TWO_TEXTS = probes.SHORT[:4:3]  # the row of a picture are its scores with these
 
 
 def two_pictures() -> list[Image.Image]:
-    """The row of a text are its scores with these."""
+    """The row of a text is its scores with these."""
     return probes.shapes()[:2]
 
 
