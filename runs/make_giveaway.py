@@ -80,7 +80,8 @@ def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[dict[Propos
     for source in RECIPE.sources:
         found = [each for each in source.synonyms(caption, target) if DIAL.allows(f"{each.by} {each.target}")]
         changes = [(each, caption.text[each.start : each.end]) for each in found]
-        yield {each: max(1.0, change(old, each.to)) for each, old in changes if trivial_kind(old, each.to) is None}
+        listed = [(each, old) for each, old in changes if trivial_kind(old, each.to, each.by) is None]
+        yield {each: max(1.0, change(old, each.to)) for each, old in listed}
 
 
 def _kept(caption: Caption, kind: str, proposals: dict[Proposal, float]) -> list[tuple[Option, Proposal]]:

@@ -117,6 +117,7 @@ def test_one_person_for_another_only_where_nothing_else_is() -> None:
         ("a", "the", "articles"),
         ("skate board", "skateboard", "a spelling"),
         ("racquet", "racket", "a spelling"),
+        ("bath tub", "bathtub", "a spelling"),
         ("holding on to", "holding onto", "prepositions"),
         ("a person", "someone", "a spelling"),
         ("doughnuts", "donuts", "a spelling"),

@@ -29,13 +29,15 @@ _SPELLINGS = word_map("other spellings")
 
 @functools.lru_cache(maxsize=1 << 14)
 def trivial_kind(before: str, after: str, by: str | None = None) -> str | None:
-    """The kind of a trivial change, None where a content word changes. What other captions add (`by`) is news."""
+    """The kind of a trivial change, None where a content word changes. What another caption adds (`by`) is no
+    trivial change."""
     old, new = (_WORD.findall(text.lower().removeprefix("in this ")) for text in (before, after))
     if _content(old) != _content(new):
         one, two = (list(map(noun_lemma, re.findall(r"\w+", text.lower()))) for text in (before, after))
-        if _joined(one) == _joined(two):
+        if "".join(one) == "".join(two) or _joined(one) == _joined(two):
             return "a spelling"
-        return "a word more or less" if by != "captions" and (set(one) < set(two) or set(two) < set(one)) else None
+        contained = bool(one and two) and (set(one) < set(two) or set(two) < set(one))
+        return "a word more or less" if contained and by != "captions" else None
     changed = set(old) ^ set(new)
     if changed & {*_DIGITS, *_DIGITS.values()}:
         return "a number or its digit"

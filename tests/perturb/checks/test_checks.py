@@ -150,12 +150,11 @@ def test_a_child_is_no_man_only_where_it_is_called_one() -> None:
     [
         ("pitcher", "woman", "A man throws a ball"),
         ("pitcher", "man", "She throws a ball"),
-        ("pitcher", "girl", "Two women play"),
-        ("pitchers", "toddlers", "Men in uniform"),
-        ("pitcher", "lady", "A kid throws a ball"),
+        ("pitcher", "girl", "Two men play"),
+        ("pitcher", "lady", "He throws a ball"),
     ],
 )
-def test_whoever_may_be_one_is_not_denied(old: str, new: str, said: str) -> None:
+def test_a_person_of_unknown_sex_becomes_neither_man_nor_woman(old: str, new: str, said: str) -> None:
     text = f"A {old} in a baseball game"
     assert confirmed(text, old, new, "object") is not None
     assert confirmed(text, old, new, "object", "A game of baseball") is not None
@@ -163,15 +162,11 @@ def test_whoever_may_be_one_is_not_denied(old: str, new: str, said: str) -> None
     assert confirmed(text, old, "dog", "object") is None
 
 
-def test_what_another_caption_may_mean_by_other_words() -> None:
-    text = "A dog that is sitting on a big pillow"
-    for said in ("A dog between two white pillows", "A dog near a pillow"):
-        assert confirmed(text, "on", "beside", "relation", said) is not None
-    assert confirmed(text, "on", "beside", "relation", "A dog on a pillow next to a window") is None
-    assert confirmed(text, "big", "tiny", "attribute", "A dog on a small white pillow") is not None
-    assert confirmed(text, "big", "tiny", "attribute", "A small dog on the pillow") is None
-    assert confirmed("A man on a laptop", "on", "next to", "relation", "A man using his laptop") is not None
-    assert confirmed("A man leans on", "on", "beside", "relation", "A man by a wall") is None
+def test_a_word_that_says_the_sex_may_be_denied() -> None:
+    assert confirmed("A fireman on a ladder", "fireman", "woman", "object") is None
+    assert confirmed("A male pitcher", "pitcher", "woman", "object") is None
+    assert confirmed("A dog in a field", "dog", "boy", "object") is None
+    assert confirmed("A baby in a crib", "baby", "adult", "object") is None
 
 
 @pytest.mark.parametrize(

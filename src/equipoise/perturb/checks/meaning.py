@@ -6,12 +6,11 @@ import functools
 import random
 import re
 
-from equipoise.data.items import Edit
 from equipoise.perturb.english.caption import Caption, NounPhrase
 from equipoise.perturb.english.collocations import governor_of, is_seen_with
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.plausibility import IMPOSSIBLE, doubts
-from equipoise.perturb.english.vocabulary import are_exclusive, exclusive, synonyms, word_list, word_map, word_set
+from equipoise.perturb.english.vocabulary import are_exclusive, exclusive, synonyms, word_list, word_set
 from equipoise.perturb.english.wordnet import LETTERS, WORDNET, is_animate, is_garment, is_person, sets_of
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Candidate
@@ -101,13 +100,12 @@ _MALE, _FEMALE = word_set("male words"), word_set("female words")
 _YOUNG = word_set("young nouns")
 _GROWN = frozenset("man woman lady guy adult".split())
 _CHILDISH, _BETWEEN = word_set("childish words"), word_set("half-grown words")
-_SAID_TOO = word_map("may be true after")
 
 
 def confirmed(caption: Caption, candidate: Candidate) -> str | None:
     """A negative may deny a number, or that somebody is a man, a woman or a child, where another caption says so too:
     people miscount and guess, and readers find such negatives true ten times as often as others. A player may be a
-    woman, unless something says a man; who is on a bed may be next to it, if another caption has them near it."""
+    woman, unless a caption says a man."""
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or not edit.source or edit.by == "captions":
         return None
@@ -116,14 +114,11 @@ def confirmed(caption: Caption, candidate: Candidate) -> str | None:
     if same is not None and words.isdisjoint(same):
         return "no other caption of the image confirms the number"
     if edit.target != "object":
-        said = edit.to in _SAID_TOO and _is_before_noun(caption, edit, _SAID_TOO[edit.to])
-        return f"another caption of the image may say the same: {edit.to!r}" if said else None
+        return None
     old, new = lemma_of(edit.source, "object"), lemma_of(edit.to or "", "object")
-    if is_person(old) and old.split()[-1] not in _MALE | _FEMALE | _YOUNG:
-        other = _FEMALE if new in _MALE else _MALE if new in _FEMALE else frozenset[str]()
-        other |= _GROWN if new in _YOUNG else _YOUNG if new in _GROWN else frozenset[str]()
-        if other and (caption.words | words).isdisjoint(other):
-            return f"no caption speaks against the new word: {edit.to!r}"
+    for sex, opposite in ((_MALE, _FEMALE), (_FEMALE, _MALE)):
+        if new in sex and _has_no_sex(old) and (caption.words | words).isdisjoint(opposite):
+            return f"may be true of the same person: {edit.to!r}"
     if len(caption.others) < 2:
         return None
     if len(caption.others) > 2 and any(old in listed and words.isdisjoint(listed) for listed in (_MALE, _FEMALE)):
@@ -134,12 +129,9 @@ def confirmed(caption: Caption, candidate: Candidate) -> str | None:
     return None
 
 
-def _is_before_noun(caption: Caption, edit: Edit, words: str) -> bool:
-    """Whether another caption has one of the words before the noun that follows the edit."""
-    end = edit.span[1] if edit.span else 0
-    noun = next((unit.lemma for unit in caption.units if unit.start >= end and unit.kind == "noun"), "?")
-    said = rf"\b(?:{words})(?: \w+){{0,2}} {re.escape(noun)}"
-    return any(re.search(said, text.lower()) for text in caption.others)
+def _has_no_sex(noun: str) -> bool:
+    """A word for a grown person that may be a man or a woman: a player, not a fireman."""
+    return is_person(noun) and not noun.endswith("man") and noun.split()[-1] not in _MALE | _FEMALE | _YOUNG
 
 
 def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
