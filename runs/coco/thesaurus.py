@@ -18,7 +18,6 @@ from typing import NamedTuple
 from phrases import windows, written
 
 from equipoise.benchmarks.replace.build import LEXICON
-from equipoise.benchmarks.replace.clean import words
 from equipoise.data.items import Edit, Item, Text
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.wordnet import is_garment, is_person, is_thing
@@ -46,7 +45,8 @@ ENTRIES = entries()
 HEADWORD = re.compile(rf"\b({'|'.join(sorted(ENTRIES, key=len, reverse=True))})\b(?!-)")
 PUBLISHED = {word: to for kinds in LEXICON.values() for pairs in kinds.values() for word, to in pairs.items()}
 OF_REPLACE = frozenset(PUBLISHED.values()) - frozenset(ENTRIES)
-NO_PLACE = words("sides") | words("manners")
+SETS = tomllib.loads(Path(__file__).parents[1].joinpath("replace_clean.toml").read_text(encoding="utf-8"))["sets"]
+NO_PLACE = frozenset(word.strip() for name in ("sides", "manners") for word in SETS[name].split(","))
 
 
 def reworded(item: Item, rng: random.Random, known: bool = False) -> Iterator[Item]:

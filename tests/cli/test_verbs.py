@@ -155,16 +155,23 @@ def test_bench_list_has_a_word_on_every_size_and_chance(run: Run) -> None:
 
 
 def test_build_replace_clean_cleans_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from equipoise.benchmarks.replace import build as replace
     from equipoise.benchmarks.replace import clean as replace_clean
-    from equipoise.benchmarks.replace.build import LEXICON
 
     red = [["VG_100K/1.jpg", {"POS": ["red car"], "NEG": ["green car"]}]]
     other = [["VG_100K/2.jpg", {"POS": ["a dog"], "NEG": ["a cat"]}]]
-    for kind in LEXICON["attributes"]:
+    for kind in replace.LEXICON["attributes"]:
         path = tmp_path / "vlc" / "Attribute" / "vg" / f"{kind}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(red * 2 if kind == "color" else other))
-    calls = []
+    calls, records = [], replace.load(tmp_path / "vlc", ["attributes"])
+    verdicts = {
+        "sha256": {"attributes": replace_clean.fingerprint(records)},
+        "dropped": {records[1].id: ["duplicate"]},
+        "lost article": {},
+    }
+    (tmp_path / "verdicts.json").write_text(json.dumps(verdicts))
+    monkeypatch.setattr(replace_clean, "VERDICTS", tmp_path / "verdicts.json")
     clean = replace_clean.clean
     monkeypatch.setattr(replace_clean, "clean", lambda items: calls.append(1) or clean(items))
     build = ("bench", "build", "replace-clean", "--source", "vlc", "--splits", "attributes", "--out", "clean.jsonl")

@@ -50,6 +50,7 @@ READING = {
     "runs/perturb_reading.py": ("sheet coco --shared GONE --seed 1 --out OUT/x", "count GONE GONE"),
     "runs/perturb_sample.py": ("GONE OUT/x",),
     "runs/published_numbers.py": ("GONE",),
+    "runs/replace_clean.py": ("GONE",),
     "runs/tables/recompute.py": ("--scores GONE",),
     "runs/tables/table.py": ("ce_table_1 --real --data GONE --out OUT", "all --real --data GONE", "all --real"),
 }

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import Literal, NamedTuple
 
-from equipoise.benchmarks.replace.clean import NEAR
+from equipoise.benchmarks.base import stored
 from equipoise.data.items import Edit, Item, Target, Text
 from equipoise.perturb.checks.meaning import not_true_already
 from equipoise.perturb.english.caption import Caption
@@ -26,6 +26,7 @@ from equipoise.perturb.recipe import Candidate
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 ARTICLES = frozenset(("a", "an", "the"))
 Kind = Literal["positives", "negatives"]
+NEAR = {word: frozenset(text.split(", ")) for word, text in stored("replace/words")["near"].items()}
 _FEW = 3  # an edit of one place changes at most so many words
 
 _ENDINGS = ("ing", "ers", "er", "est", "ed", "es", "ly", "s")

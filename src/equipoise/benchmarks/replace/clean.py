@@ -1,237 +1,28 @@
 """REPLACE without its defects: only the records whose hard positive is right and whose hard negative is wrong.
 
-REPLACE was made by string replacement on VL-CheckList, itself made so. Each check below finds one kind of damage
-and says so; a record with any is dropped, and only articles and spaces are repaired. The checks
-read the texts, not the photos: that another white car stands in the photo of a "red car" they cannot know.
-Where a rule must choose, it drops: the benchmark has records to spare, and a false negative costs the
-model a point it deserved.
+REPLACE was made by string replacement on VL-CheckList, itself made so. runs/replace_clean.py finds each kind of damage
+with a check of its own: a record with any is dropped, and only articles and spaces are repaired. REPLACE never changes,
+so the verdicts are data: data/replace/clean.json has every reason for which a record is dropped.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from equipoise.benchmarks.base import described, stored
+from equipoise.benchmarks.base import DATA, described, stored
 from equipoise.benchmarks.replace import build as replace
+from equipoise.core.errors import UserError
+from equipoise.core.files import sha256_json
 from equipoise.data.items import Item, Text
 from equipoise.perturb.english.articles import fix_articles
 
-_WORDS = stored("replace/words")
-
-
-def _words(text: str) -> frozenset[str]:
-    """Words parted by commas; @name stands for the words of a set."""
-    found = [part.strip() for part in text.split(",")]
-    shared = [words(part[1:]) for part in found if part.startswith("@")]
-    return frozenset(part for part in found if not part.startswith("@")).union(*shared)
-
-
-def words(name: str) -> frozenset[str]:
-    return _words(_WORDS["sets"][name])
-
-
-NEAR = {word: _words(text) for word, text in _WORDS["near"].items()}
-COMPATIBLE = {word: _words(text) for word, text in _WORDS["compatible"].items()}
-EXCLUDES = {word: _words(text) for word, text in _WORDS["excludes"].items()}
-OPPOSITE: dict[str, str] = _WORDS["opposite"]
-ARTICLES = ("a", "an", "the")
-REASONS: dict[str, str] = _WORDS["reasons"]
-WHILE_HOLDING = re.compile("|".join(_WORDS["while_holding"]["patterns"]))
-COLOURS, GARMENTS, SIDES, MANNERS = map(words, ("colours", "garments", "sides", "manners"))
-IN_COMPOUND, WORN_NOT_IN, WITH_HANDS = map(words, ("in_compound", "worn_not_in", "with_hands"))
-FLAT_ON_WALL, WEARS_NOTHING, PEOPLE, PARTICLES = map(words, ("flat_on_wall", "wears_nothing", "people", "particles"))
-
-
-class Record:
-    """Caption, hard positive and hard negative as lower-case words, and what changed between them."""
-
-    def __init__(self, item: Item) -> None:
-        self.item = item
-        self.caption = item.caption.lower().split()
-        self.positive = item.positives[0].text.lower().split()
-        self.negative = item.negatives[0].text.lower().split()
-        self.relation = item.tags["split"] == "relations"
-        self.spatial = item.tags.get("type") == "spatial"
-        edit = item.positives[0].edit
-        self.source = (edit and edit.source) or ""
-        self.synonym = (edit and edit.to) or ""
-        self.at = self._position()
-        self.before = self.caption[: self.at]
-        self.after = self.caption[self.at + len(self.source.split()) :]
-        self.lost, self.gained, self.lost_at = self._negative_edit()
-
-    def _position(self) -> int:
-        """Where the one whole phrase stands whose replacement gives the hard positive; -1 if that is not how."""
-        phrase, synonym = self.source.split(), self.synonym.split()
-        for at in range(len(self.caption) if phrase else 0):
-            end = at + len(phrase)
-            if self.caption[at:end] == phrase and self.caption[:at] + synonym + self.caption[end:] == self.positive:
-                return at
-        return -1
-
-    def _negative_edit(self) -> tuple[list[str], list[str], int]:
-        """The words that the negative lost and gained, and where."""
-        start = _common(self.caption, self.negative)
-        end = _common(self.caption[start:][::-1], self.negative[start:][::-1])
-        return self.caption[start : len(self.caption) - end], self.negative[start : len(self.negative) - end], start
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words at the start are the same."""
-    return next(
-        (count for count, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
-
-
-def tie(record: Record) -> str | None:
-    return "tie" if record.negative in (record.caption, record.positive) else None
-
-
-def garbled(record: Record) -> str | None:
-    pairs = zip(record.caption, record.caption[1:], strict=False)
-    return "garbled" if any(one == two for one, two in pairs) else None
-
-
-def compound(record: Record) -> str | None:
-    """The word before or after the phrase belonged to it."""
-    if not record.relation or record.at < 0 or not record.after:
-        return None
-    before = record.before[-1] if record.before else ""  # a caption may begin with the phrase
-    after, then = record.after[0], record.after[1:2]
-    if record.source == "in":
-        broken = after in IN_COMPOUND or before in {"near", "out", "up", "on", "is", "are"}
-        broken |= after in {"back", "center", "front", "middle", "rear", "side", "top"} and then in ([], ["of"])
-    elif record.source == "riding":
-        broken = after in PARTICLES
-    elif record.source == "near":
-        broken = after in {"by", "to", "top", "edge", "end", "center", "middle"}
-    elif record.spatial:
-        broken = after in {"of", "to", "by", "side"} or before in {"side", "close", "near", "from"}
-    else:
-        broken = False
-    return "compound" if broken else None
-
-
-def part_of_word(record: Record) -> str | None:
-    """Several words changed, or pieces of them; records of unknown edits are not judged."""
-    return "part of word" if record.source and record.at < 0 else None
-
-
-def other_word(record: Record) -> str | None:
-    if not record.source or not record.lost:
-        return None
-    if record.at < 0:
-        return None if set(record.source.split()) & set(record.lost) else "other word"
-    end = record.at + len(record.source.split())
-    overlap = record.lost_at < end and record.at < record.lost_at + len(record.lost)
-    return None if overlap else "other word"
-
-
-def corrupt_negative(record: Record) -> str | None:
-    """Pieces of "out of" or "above" inside what were words of the caption."""
-    pieces = re.search(r"\w(out of)|out of\w|\babove\w", " ".join(record.negative))
-    return "corrupt negative" if pieces and record.relation else None
-
-
-def wordy_negative(record: Record) -> str | None:
-    """Beyond the phrase a negative may lose an article, and with a verb its preposition."""
-    if record.at < 0 or not record.lost:
-        return None
-    lost = " ".join(word for word in record.lost if word not in ARTICLES)
-    if record.source in ("wearing", "wears", "holding") or record.spatial or not record.relation:
-        fine = lost == record.source
-    else:
-        fine = lost.startswith(record.source) and set(lost.removeprefix(record.source).split()) <= PARTICLES
-    if record.spatial:
-        fine &= " ".join(record.gained) in (OPPOSITE[record.source], "nearby")
-    return None if fine else "wordy negative"
-
-
-def not_within(record: Record) -> str | None:
-    if record.source != "in" or record.at < 0:
-        return None
-    rest = [word for word in record.after if word not in ARTICLES]
-    if not rest:
-        return None
-    side = rest[0] in SIDES | MANNERS and not (rest[0] in {"left", "right", "top", "back"} and len(rest) > 1)
-    clothes = bool(set(rest) & GARMENTS) or set(rest) <= COLOURS
-    return "not within" if side or clothes else None
-
-
-def not_in(record: Record) -> str | None:
-    if record.source not in ("wearing", "wears") or record.at < 0:
-        return None
-    return "not in" if not record.after or record.after[-1].strip(".") in WORN_NOT_IN else None
-
-
-def no_synonym(record: Record) -> str | None:
-    """Words that are synonyms, but not for everything."""
-    if record.at < 0:
-        return None
-    who = record.before[-1] if record.before else ""
-    what = record.after[0] if record.after else ""
-    wrong = record.source == "above"  # lamps above a table are not on top of it
-    if record.relation:
-        wrong |= record.source in ("holding", "sitting") and who not in WITH_HANDS
-        wrong |= record.source == "hanging" and who in FLAT_ON_WALL
-        wrong |= record.synonym == "in" and who in WEARS_NOTHING
-        wrong |= record.source in ("sitting", "walking", "hanging") and what not in PARTICLES  # strolling a dog
-        wrong |= record.source == "by" and who.endswith("ed")
-    else:
-        wrong |= record.source in ("sitting", "standing") and not set(record.after) & WITH_HANDS
-        wrong |= record.source == "hanging" and what in FLAT_ON_WALL
-        wrong |= record.source == "clear" and what not in ("sky", "skies")
-        wrong |= record.source in ("white", "black", "brown", "red") and what in PEOPLE
-        wrong &= not (what == "hair" and record.source != "red")
-    return "no synonym" if wrong else None
-
-
-def near_synonym(record: Record) -> str | None:
-    gained = " ".join(record.gained)
-    near = NEAR.get(record.source, frozenset())
-    return "near synonym" if not record.relation and any(gained.startswith(word) for word in near) else None
-
-
-def both_true(record: Record) -> str | None:
-    if not record.gained:
-        return None
-    word = record.gained[0]
-    true = word in COMPATIBLE.get(record.source, ()) or record.gained == ["nearby"]
-    if record.source in EXCLUDES and not record.relation:
-        true |= word not in EXCLUDES[record.source] | NEAR.get(record.source, frozenset())
-    if record.source == "holding":
-        true |= bool(WHILE_HOLDING.search(" ".join(record.negative)))
-    if {"zebra", "zebras"} & set(record.after):
-        true |= {record.source, word} <= {"black", "white", "gray"}
-    return "both true" if true else None
-
-
-def symmetric(record: Record) -> str | None:
-    if not record.spatial or record.at < 0:
-        return None
-    rest = [word for word in record.after if word not in (*ARTICLES, "other", "another")]
-    return "symmetric" if rest == [word for word in record.before if word not in ARTICLES] else None
-
-
-CHECKS: tuple[Callable[[Record], str | None], ...] = (
-    tie,
-    garbled,
-    compound,
-    part_of_word,
-    other_word,
-    corrupt_negative,
-    wordy_negative,
-    not_within,
-    not_in,
-    no_synonym,
-    near_synonym,
-    both_true,
-    symmetric,
-)
+VERDICTS = DATA / "replace" / "clean.json"
+REASONS: dict[str, str] = stored("replace/words")["reasons"]
 
 
 @dataclass(frozen=True)
@@ -255,64 +46,23 @@ class Cleaned:
         return [(reason, dropped[reason], repaired[reason]) for reason in REASONS]
 
 
-def clean(items: Iterable[Item]) -> Cleaned:
-    """Sort the records of REPLACE into kept, dropped and repaired."""
-    items = list(items)
-    captions_of = _captions_by_image(items)
-    result = Cleaned([], [], [])
-    seen: set[tuple[str, ...]] = set()
-    for item in items:
-        key = (item.image.path if item.image else "", *(_plain(text) for text in _texts(item)))
-        reasons = ["duplicate"] if key in seen else []
-        seen.add(key)
-        record = Record(item)
-        reasons += [reason for check in CHECKS if (reason := check(record))]
-        negative, caption = _plain(item.negatives[0].text), _plain(item.caption)
-        if "tie" not in reasons and _is_written(negative, caption, captions_of[key[0]]):
-            reasons.append("contradiction")
-        if reasons:
-            result.dropped.append(Verdict(item, tuple(reasons)))
-            continue
-        fixed, repairs = _repair(record)
-        if repairs:
-            result.repaired.append(Verdict(item, repairs))
-        result.kept.append(fixed)
-    return result
-
-
-def _texts(item: Item) -> tuple[str, str, str]:
+def texts_of(item: Item) -> tuple[str, str, str]:
     return item.caption, item.positives[0].text, item.negatives[0].text
 
 
-def _plain(text: str) -> str:
-    """What of a text counts when two are compared: no case, no articles, single spaces."""
-    return " ".join(word for word in text.lower().split() if word not in ARTICLES)
-
-
-def _captions_by_image(items: list[Item]) -> dict[str, set[str]]:
-    """What Visual Genome's annotators wrote about each image."""
-    captions: dict[str, set[str]] = defaultdict(set)
-    for item in items:
-        captions[item.image.path if item.image else ""].add(_plain(item.caption))
-    return captions
-
-
-def _is_written(negative: str, caption: str, captions: set[str]) -> bool:
-    return any(f" {negative} " in f" {other} " for other in captions if other != caption)
-
-
-def _repair(record: Record) -> tuple[Item, tuple[str, ...]]:
-    item = record.item
-    spaced = [" ".join(text.split()) for text in _texts(item)]
+def repair(item: Item, lost: tuple[int, str] | None) -> tuple[Item, tuple[str, ...]]:
+    """The record as an item of replace-clean, and what had to be repaired; `lost` is the negative's missing article and
+    how many words stand before it."""
+    spaced = [" ".join(text.split()) for text in texts_of(item)]
     caption, positive, negative = spaced
-    if record.lost and record.lost[-1] in ARTICLES:  # VL-CheckList replaced it together with the verb or preposition
-        at = record.lost_at + len(record.gained)
-        negative = " ".join([*negative.split()[:at], record.lost[-1], *negative.split()[at:]])
+    if lost:
+        before, article = lost
+        negative = " ".join([*negative.split()[:before], article, *negative.split()[before:]])
     fixed = [fix_articles(text) for text in (caption, positive, negative)]
     repairs = {
         "article": fixed != [caption, positive, negative],
         "lost article": negative != spaced[2],
-        "spaces": tuple(spaced) != _texts(item),
+        "spaces": tuple(spaced) != texts_of(item),
     }
     repaired = item.model_copy(
         update={
@@ -323,6 +73,37 @@ def _repair(record: Record) -> tuple[Item, tuple[str, ...]]:
         }
     )
     return repaired, tuple(name for name, done in repairs.items() if done)
+
+
+def sort(items: Iterable[Item], dropped: Mapping[str, Sequence[str]], lost: Mapping[str, tuple[int, str]]) -> Cleaned:
+    """Kept, dropped and repaired records by the verdicts, which are listed by the records' ids."""
+    result = Cleaned([], [], [])
+    for item in items:
+        if reasons := dropped.get(item.id):
+            result.dropped.append(Verdict(item, tuple(reasons)))
+            continue
+        fixed, repairs = repair(item, lost.get(item.id))
+        if repairs:
+            result.repaired.append(Verdict(item, repairs))
+        result.kept.append(fixed)
+    return result
+
+
+def clean(items: Sequence[Item]) -> Cleaned:
+    """Sort the records of REPLACE into kept, dropped and repaired."""
+    known = json.loads(VERDICTS.read_text(encoding="utf-8"))
+    for split, group in itertools.groupby(items, lambda item: item.tags.get("split", "")):
+        records = list(group)
+        if fingerprint(records) != known["sha256"].get(split):
+            raise UserError(
+                f"replace-clean: {len(records):,} records of split {split!r} are not those of the published REPLACE, "
+                "and only those were checked. Get their files: equipoise bench fetch replace-clean --out DIR"
+            )
+    return sort(items, known["dropped"], known["lost article"])
+
+
+def fingerprint(items: Sequence[Item]) -> str:
+    return sha256_json([item.to_json() for item in items])
 
 
 def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:
