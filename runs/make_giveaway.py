@@ -74,7 +74,7 @@ def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[dict[Propos
     if kind == "negative" and is_bounded(caption.text):
         return
     if kind == "negative":
-        for passed in passing(caption, RECIPE.sources, target, DIAL, people=False):
+        for passed in passing(caption, RECIPE.sources, target, DIAL):
             yield {each: worth_of(chance) for each, chance in passed.items()}
         return
     for source in RECIPE.sources:

@@ -3,26 +3,29 @@
     python runs/judge/candidates.py verdicts runs/judge/verdicts.tsv.gz --shared DATA --out v.jsonl
     python runs/judge/calibrate.py v.jsonl --shared DATA [--write]
 
-Two sets of verdicts, both about captions that the judge did not learn from. docs/perturb_reading.tsv has what blind
-readers said of edits that the recipes wrote. verdicts.tsv.gz has edits of all chances, read by stricter rules: sheets
-500 to 506, and 511 to 516 with swaps of every kind (of verbs, prepositions and whole phrases readers accepted too few:
-they are no longer written). Its sheets 521 to 526 repeat the swaps of the blind readings since the twenty-first, whose
-words the table does not name. A logistic regression tells the share that is accepted from the chance, the kind of edit
-and the rules of the reader; kinds with few verdicts lean on the others. The curves are for rules between the two.
+Three sets of verdicts, all about captions that the judge did not learn from. docs/perturb_reading.tsv has what blind
+readers said of edits that older recipes wrote, and (photos of train2017) of those that the dial let pass. The other
+file has edits of all chances, read by stricter rules: sheets 500 to 506, and 511 to 516 with swaps of every kind (of
+verbs, prepositions and whole phrases readers accepted too few: they are no longer written). Sheets 521 to 526 repeat
+the swaps of the blind readings since the twenty-first, whose words the table does not name. A logistic regression on
+all of them tells the share that is accepted from the chance, the words of the kind and the set. A second one, on its
+result, has two numbers: how far the readers of what the dial let pass differ (they are surer of what is sure).
 
-`least` is how likely readers must be to accept an edit, so that all that is written of a kind is accepted as often as
-the dial says; counted on captions of the learning half. --write: writes src/equipoise/perturb/data/calibration.json.
+`least` is how likely readers must be to accept an edit, so that all that is written is accepted as often as the dial
+says; counted on captions of the learning half. --write: writes src/equipoise/perturb/data/calibration.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import random
+import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,14 +36,15 @@ from caption_halves import coco, flickr, train2017
 from check import chance
 from needs import HALVES, existing
 
-from equipoise.perturb import Caption
-from equipoise.perturb.dial import HIGHEST, LOWEST, positive_kind
+from equipoise.perturb import Caption, dial
+from equipoise.perturb.dial import ALONE, HIGHEST, LOWEST, accepted, logit, positive_kind
 from equipoise.perturb.english.vocabulary import SECTIONS
 from equipoise.perturb.judge import SORTS
-from equipoise.perturb.operations.replace import kind_of
+from equipoise.perturb.operations.counts import Exchange
+from equipoise.perturb.operations.replace import distinct, with_doubt
 from equipoise.perturb.operations.swap_candidates import exchanges, kind_of_swap, prepare_swaps
 from equipoise.perturb.operations.swap_positive import swap_positive
-from equipoise.perturb.recipe import Candidate, replaced
+from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import balanced
 
 OUT = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "perturb" / "data" / "calibration.json"
@@ -48,21 +52,22 @@ RECIPE = balanced()
 READ = Path(__file__).resolve().parents[2] / "docs" / "perturb_reading.tsv"
 HELD = (*range(500, 507), *range(511, 517))  # about photos that the judge never saw; the last six of swaps
 BLIND = range(521, 527)  # the swaps of the blind readings since the twenty-first, a line a reader
-KINDS = (*SECTIONS, *(f"{target} wide" for target in SECTIONS), *(f"swap {sort}" for sort in SORTS[:3]))
-POINTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995, 1.0)
+WORDS = (*SECTIONS, "proposed", "people", "doubtful")  # of the kinds of replaced words
+SWAPS = ("swap", *SORTS[:3])
+COMMON = (*SECTIONS, "swap")  # every kind has one of these words
+LIKELY = 0.6  # the dial lets pass only what the judge finds likelier
+MIDDLE = 3.0  # a logit
+STRICTER = 0.88  # of what may be refused: so far the strictest readers differ from all
 FLOOR = 0.4  # what readers accept less often is never written
-RULES = 0.65  # between the blind readers' rules (0) and the stricter ones (1). Older filters had chosen what the blind
-# readers read. Where 92 % were expected, new readers accepted 88 % of the replaced words with 0.5, and 97 % with 1
-# (17 November in docs/perturb_reading.tsv).
-SWAPS = 1.0  # the same of swaps: with 0.5, new readers accepted 85 % where 92 % were asked
-RIDGE, ALONE = 3.0, 25  # how much kinds lean on each other; positives of a kind with fewer verdicts have no own rate
+RIDGE, ENOUGH = 3.0, 25  # how much kinds lean on each other; positives of a kind with fewer verdicts have no own rate
+Lines = dict[str, list[float]]
 
 
 class Verdict(NamedTuple):
     kind: str
     chance: float
     accepted: float  # the share of its readers
-    strict: bool  # by the rules of the judge's sheets
+    readers: str  # "old", "strict" or "now"
 
 
 def together(captions: list[Caption], size: int = 250) -> None:
@@ -70,19 +75,22 @@ def together(captions: list[Caption], size: int = 250) -> None:
         RECIPE.prepare(captions[start : start + size], RECIPE.sources)  # type: ignore[misc]
 
 
-def judged(caption: Caption) -> list[tuple[str, str, float, str, str]]:
-    """(target or swap, kind, chance, from, to) of all negatives that the recipe may write."""
-    found = [
-        (target, kind_of(each), float(row[0]), caption.text[each.start : each.end], each.to)
-        for target, tiers in caption.kept["judged", RECIPE.sources].items()
-        for tier in tiers
-        for each, row in tier
-    ]
-    exchanges, chances = caption.kept["swaps"]
-    for each, row in zip(exchanges, chances, strict=True):
-        edit = each.candidate.edit
-        found.append(("swap", kind_of_swap(each), float(row[0]), edit.source, edit.to))
-    return found
+def judged(caption: Caption) -> Iterator[tuple[str, str, Proposal | Exchange, float]]:
+    """(from, to, what it is, chance) of all negatives that the recipe may write."""
+    for tiers in caption.kept["judged", RECIPE.sources].values():
+        found = dict(reversed(list(itertools.chain.from_iterable(tiers))))
+        for each in distinct(reversed(found)):
+            yield caption.text[each.start : each.end], each.to, each, float(found[each][0])
+    for each, row in zip(*caption.kept["swaps"], strict=True):
+        yield each.candidate.edit.source, each.candidate.edit.to, each, float(row[0])
+
+
+def kind_in(caption: Caption, each: Proposal | Exchange) -> str | None:
+    """As the dial counts it; None of what the checks drop."""
+    made = each.candidate if isinstance(each, Exchange) else replaced(caption.text, "negative", each)
+    if any(check(caption, made) for check in RECIPE.checks):
+        return None
+    return kind_of_swap(each) if isinstance(each, Exchange) else with_doubt(caption, each)
 
 
 def captions_of(texts: Sequence[str]) -> list[Caption]:
@@ -90,41 +98,42 @@ def captions_of(texts: Sequence[str]) -> list[Caption]:
     return [Caption(text, tuple(o for k, o in enumerate(clean) if k != place)) for place, text in enumerate(clean)]
 
 
+def readings() -> list[dict[str, str]]:
+    with READ.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle, delimiter="\t"))
+
+
 def read_blind(shared: Path) -> tuple[list[Verdict], dict[str, list[float]]]:
     """Negatives with their chance, and how readers found positives of each kind."""
     records = coco(shared / "coco" / "karpathy_test_first_half.json", learned=False)
     texts = {str(record["image"]): record["caption"] for record in records} | flickr(shared, learned=False)
+    texts |= train2017(shared, learned=False)
     rows: dict[str, list[dict[str, str]]] = defaultdict(list)
-    with READ.open(encoding="utf-8", newline="") as handle:
-        for row in csv.DictReader(handle, delimiter="\t"):
-            if row["image"] in texts and row["sort"].split()[0] in {"replace", "swap"}:
-                rows[row["image"]].append(row)
+    for row in readings():
+        if row["image"] in texts and not row["sort"].startswith("published"):
+            rows[row["image"]].append(row)
     listed = {image: captions_of(texts[image]) for image in rows}  # type: ignore[arg-type]
     together([caption for captions in listed.values() for caption in captions])
     negatives, positives = [], defaultdict(list)
     for image, captions in listed.items():
-        known, right = defaultdict(list), {}
-        for caption in captions:
-            for _, kind, likely, old, new in judged(caption):
-                known[old, new].append((kind, likely))
-            for made in positives_of(caption):
-                right[made.edit.source, made.edit.to] = positive_kind(made.edit)
+        known = {(old, new): (one, each, likely) for one in captions for old, new, each, likely in judged(one)}
+        made = [made.edit for caption in captions for made in positives_of(caption)]
+        right = {(edit.source, edit.to): positive_kind(edit) for edit in made}
         for row in rows[image]:
-            said = [row[name] == "pass" for name in ("reader1", "reader2") if row[name] in {"pass", "fail"}]
-            found = known.get((row["from"], row["to"]), [])
-            if row["sort"].endswith("positive") and (row["from"], row["to"]) in right:
-                positives[right[row["from"], row["to"]]].append(sum(said) / len(said))
-            elif row["sort"].endswith("negative") and found:
-                likely = sum(one for _, one in found) / len(found)
-                negatives.append(Verdict(found[0][0], likely, sum(said) / len(said), False))
+            edit, verdicts = (row["from"], row["to"]), [row[name] for name in ("reader1", "reader2") if row[name]]
+            share = verdicts.count("pass") / len(verdicts)
+            if row["sort"].endswith("positive") and edit in right and not image.startswith("train2017"):
+                positives[right[edit]].append(share)
+            elif "negative" in row["sort"] and edit in known and (kind := kind_in(*known[edit][:2])):
+                readers = "now" if image.startswith("train2017") else "old"
+                negatives.append(Verdict(kind, known[edit][2], share, readers))
     return negatives, positives
 
 
 def rate_of_converses() -> float:
-    """Of all that replaces no word, in the readings since their rules were last changed."""
-    with READ.open(encoding="utf-8", newline="") as handle:
-        rows = [row for row in csv.DictReader(handle, delimiter="\t") if row["sort"] == "other positive"]
-    rows = [row for row in rows if row["reading"].endswith(("twenty-second", "twenty-third"))]
+    """Of all that replaces no word, in the last three readings that had many."""
+    rows = [row for row in readings() if row["sort"] == "other positive"]
+    rows = [row for row in rows if row["reading"].endswith(("twenty-second", "twenty-third", "twenty-eighth"))]
     said = [row[name] == "pass" for row in rows for name in ("reader1", "reader2")]
     return round((sum(said) + 0.5) / (len(said) + 1), 3)
 
@@ -141,92 +150,91 @@ def read_strict(path: Path) -> list[Verdict]:
         row = json.loads(line)
         if row["sheet"] not in HELD and row["sheet"] not in BLIND:
             continue
-        kind = row["target"] + (" wide" if row["mark"] == "wide" else "")
+        caption = Caption(row["caption"], tuple(row["others"]))
         if row["op"] == "swap":
-            kind = f"swap {row['sort']}"
-            caption = Caption(row["caption"], tuple(row["others"]))
-            if row["text"] not in {each.candidate.text for each in exchanges(caption)}:
-                continue  # no longer written
-        found.append(Verdict(kind, chance(row), float(row["verdict"] == 0), row["sheet"] in HELD))
+            written = {each.candidate.text: each for each in exchanges(caption)}
+            kind = kind_in(caption, written[row["text"]]) if row["text"] in written else None
+        else:
+            kind = kind_in(caption, Proposal(*row["span"], row["to"], row["target"], row["by"], 1.0, row["mark"] or ""))
+        if kind is not None:
+            readers = "strict" if row["sheet"] in HELD else "now"
+            found.append(Verdict(kind, chance(row), float(row["verdict"] == 0), readers))
     return found
 
 
-def logit(chances: Any) -> Any:
-    clipped = np.clip(chances, 0.01, 0.999)
-    return np.log(clipped / (1 - clipped))
-
-
-def features(kinds: Sequence[str], chances: Any, strict: Any) -> Any:
-    """The chance and the reader's rules, and for each kind a height and a slope of its own."""
-    own = np.array([[kind == name for name in KINDS] for kind in kinds], float)
-    x = logit(np.asarray(chances, float)) - 3.0
-    return np.column_stack((np.ones(len(x)), x, strict, own, own * x[:, None]))
-
-
-def fit(verdicts: list[Verdict]) -> Any:
-    """Words that are replaced and words that change places apart: what a reader's rules mean differs."""
-    parts = ([v for v in verdicts if v.kind.startswith("swap") == swap] for swap in (False, True))
-    return [_fit(part) for part in parts]
-
-
-def _fit(verdicts: list[Verdict]) -> Any:
-    x = features([v.kind for v in verdicts], [v.chance for v in verdicts], [v.strict for v in verdicts])
-    y = np.array([v.accepted for v in verdicts])
-    pull = np.array([0.01] * 3 + [RIDGE] * (x.shape[1] - 3))
+def regression(x: Any, y: Any, pull: Any) -> Any:
+    """Weights of a logistic regression, pulled to nought."""
     weights = np.zeros(x.shape[1])
     for _ in range(50):
         p = 1 / (1 + np.exp(-x @ weights))
-        step = np.linalg.solve((x.T * (p * (1 - p))) @ x + np.diag(pull), x.T @ (y - p) - pull * weights)
-        weights += step
+        weights += np.linalg.solve((x.T * (p * (1 - p))) @ x + np.diag(pull), x.T @ (y - p) - pull * weights)
     return weights
 
 
-def accepted(weights: Any, kinds: Sequence[str], chances: Any, strict: float | None = None) -> Any:
-    rules = [SWAPS if kind.startswith("swap") else RULES for kind in kinds] if strict is None else [strict] * len(kinds)
-    x, swap = features(kinds, chances, np.array(rules)), [kind.startswith("swap") for kind in kinds]
-    return 1 / (1 + np.exp(-np.where(swap, x @ weights[1], x @ weights[0])))
+def lines(verdicts: list[Verdict], words: Sequence[str], slopes: bool) -> Lines:
+    """What each word adds to the height and, with `slopes`, to the slope; COMMON words also have what all share."""
+    x = np.array([logit(v.chance) for v in verdicts]) - MIDDLE
+    own = np.array([[word in v.kind.split() for word in words] for v in verdicts], float)
+    apart = np.array([[v.readers == name for name in ("old", "strict")] for v in verdicts], float)
+    y, bent = np.array([v.accepted for v in verdicts]), own * x[:, None] if slopes else own[:, :0]
+    seen = np.column_stack((np.ones(len(x)), x, apart, own, bent))
+    weights = regression(seen, y, np.array([0.01] * 4 + [RIDGE] * (seen.shape[1] - 4)))
+    now = np.array([v.readers == "now" and v.chance > LIKELY for v in verdicts])
+    height, slope = regression(np.column_stack((np.ones(now.sum()), (seen @ weights)[now])), y[now], np.zeros(2))
+    heights, bends = weights[4 : 4 + len(words)], np.append(weights[4 + len(words) :], np.zeros(len(words)))
+    found = {}
+    for word, own_height, own_slope in zip(words, heights, bends, strict=False):
+        line = np.array([own_height - MIDDLE * own_slope, own_slope]) * slope
+        if word in COMMON:
+            line += [height + slope * (weights[0] - MIDDLE * weights[1]), slope * weights[1]]
+        found[word] = [round(float(part), 3) for part in line]
+    return found
 
 
-def least(weights: Any, shared: Path) -> dict[str, list[list[float]]]:
-    """Target -> how likely the least likely may be, for each setting of the dial."""
+def least(shared: Path) -> dict[str, list[list[float]]]:
+    """How likely the least likely may be, for each setting of the dial."""
     records = coco(shared / "coco" / "karpathy_test_first_half.json", learned=True)[:400]
     captions = [caption for record in records for caption in captions_of(record["caption"])]  # type: ignore[arg-type]
     together(captions)
-    listed: dict[str, list[Any]] = defaultdict(list)
-    for caption in captions:
-        by_target = defaultdict(list)
-        for target, kind, likely, *_ in judged(caption):
-            by_target[target].append((kind, likely))
-        for target, found in by_target.items():
-            listed[target].append(accepted(weights, [kind for kind, _ in found], [likely for _, likely in found]))
-    listed["swap"] = _swaps(weights, shared)
+    found: dict[str, list[Any]] = {"replace": [_replaced(caption) for caption in captions], "swap": _swaps(shared)}
     curves = {}
-    for target, found in listed.items():
+    for name, listed in found.items():
         grid = np.arange(FLOOR, 0.996, 0.005)
-        means = np.array([_mean_written(found, bound, np.max if target == "swap" else np.mean) for bound in grid])
-        means = np.maximum.accumulate(means)
-        curves[target] = [
-            [round(float(asked), 2), round(float(grid[min(np.searchsorted(means, asked), len(grid) - 1)]), 3)]
-            for asked in np.arange(LOWEST, HIGHEST + 0.001, 0.01)
-        ]
+        means = np.maximum.accumulate([_mean_written(listed, bound) for bound in grid])
+        asked = np.arange(LOWEST, HIGHEST + 0.001, 0.01)
+        places = np.minimum(np.searchsorted(means, 1 - STRICTER * (1 - asked)), len(grid) - 1)
+        curves[name] = np.column_stack((asked.round(2), grid[places].round(3))).tolist()
     return curves
 
 
-def _swaps(weights: Any, shared: Path, photos: int = 3000) -> list[Any]:
+def _replaced(caption: Caption) -> dict[str, Any]:
+    """By target, how likely readers accept each; words for people apart, as only captions without others get them."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for *_, each, likely in judged(caption):
+        if isinstance(each, Proposal) and likely > LIKELY and (kind := kind_in(caption, each)):
+            found["people" if "people" in kind else each.target].append(accepted(kind, likely))
+    return {name: np.array(shares) for name, shares in found.items()}
+
+
+def _swaps(shared: Path, photos: int = 3000) -> list[dict[str, Any]]:
     """Few captions have a swap that passes: counted on more of them, and on photos of no benchmark."""
     captions = [each for texts in list(train2017(shared, True).values())[:photos] for each in captions_of(texts)]
     prepare_swaps(captions)
-    found = (caption.kept["swaps"] for caption in captions)
-    return [
-        accepted(weights, [kind_of_swap(each) for each in exchanged], [row[0] for row in chances])
-        for exchanged, chances in found
-        if exchanged
-    ]
+    both = (zip(*caption.kept["swaps"], strict=True) for caption in captions)
+    best = (max((accepted(kind_of_swap(each), row[0]) for each, row in found), default=0.0) for found in both)
+    return [{"swap": np.array([likely])} for likely in best]
 
 
-def _mean_written(found: list[Any], bound: float, of: Callable[[Any], float]) -> float:
-    """The share that readers accept of one for each caption among those above the bound: drawn, or the likeliest."""
-    shares = [float(of(likely[likely >= bound])) for likely in found if (likely >= bound).any()]
+def _mean_written(captions: list[dict[str, Any]], bound: float) -> float:
+    """The share that readers accept: of each target one is drawn among those above the bound; where there is none, the
+    likeliest of all, if it is above the bound of a caption's only one."""
+    shares: list[float] = []
+    for found in captions:
+        drawn = [
+            float(few.mean()) for name, all_ in found.items() if name != "people" and (few := all_[all_ >= bound]).size
+        ]
+        best = max((float(likely.max()) for likely in found.values()), default=0.0)
+        shares += drawn or ([best] if "swap" not in found and best >= 1 - ALONE * (1 - bound) else [])
     return float(np.mean(shares)) if shares else 1.0
 
 
@@ -238,37 +246,29 @@ def main() -> None:
     options = parser.parse_args()
     blind, right = read_blind(options.shared)
     verdicts = blind + read_strict(options.verdicts)
-    weights = fit(verdicts)
-    for kind in KINDS:
-        for strict in (False, True):
-            mine = [v for v in verdicts if v.kind == kind and v.strict == strict]
-            line = [f"{kind}, {'sheets' if strict else 'blind readers'}: {len(mine)} verdicts"]
-            for low, high in ((0, 0.7), (0.7, 0.9), (0.9, 0.95), (0.95, 0.98), (0.98, 1.01)):
-                part = [v for v in mine if low <= v.chance < high]
-                if part:
-                    told = accepted(weights, [kind] * len(part), [v.chance for v in part], strict).mean()
-                    share = sum(v.accepted for v in part) / len(part)
+    parts = ([v for v in verdicts if v.kind.startswith("swap") == swap] for swap in (False, True))
+    found = lines(next(parts), WORDS, False) | lines(next(parts), SWAPS, True)
+    dial.calibration()["accepted"] = found
+    for word in found:
+        for readers in ("old", "strict", "now"):
+            mine = [v for v in verdicts if word in v.kind.split() and v.readers == readers]
+            line = [f"{word}, {readers}: {len(mine)} verdicts"]
+            for low, high in ((0, 0.7), (0.7, 0.8), (0.8, 0.85), (0.85, 0.9), (0.9, 0.95), (0.95, 1.01)):
+                if part := [(v.accepted, told) for v in mine if low <= (told := accepted(v.kind, v.chance)) < high]:
+                    share, told = (sum(each) / len(part) for each in zip(*part, strict=True))
                     line.append(f"{low}: {share:.0%} of {len(part)}, calibrated {told:.0%}")
             print("; ".join(line))
-    rates = {
-        kind: round((sum(found) + 0.5) / (len(found) + 1), 3) for kind, found in right.items() if len(found) >= ALONE
-    }
-    every = [one for found in right.values() for one in found]
+    rates = {kind: round((sum(each) + 0.5) / (len(each) + 1), 3) for kind, each in right.items() if len(each) >= ENOUGH}
+    every = [one for each in right.values() for one in each]
     rates["other"] = round(sum(every) / len(every), 3)
     rates |= dict.fromkeys(("converse", "fronting", "inversion", "passive"), rate_of_converses())
-    print("positives:", {kind: (rates.get(kind, "-"), len(found)) for kind, found in sorted(right.items())})
-    bounds = least(weights, options.shared)
-    print("least:", {target: {p: b for p, b in curve if p in (0.85, 0.92, 0.97)} for target, curve in bounds.items()})
+    print("positives:", {kind: (rates.get(kind, "-"), len(each)) for kind, each in sorted(right.items())})
+    bounds = least(options.shared)
+    print("least:", {name: {p: b for p, b in curve if p in (0.85, 0.92, 0.97)} for name, curve in bounds.items()})
     if options.write:
-        curves = {
-            kind: [
-                [p, round(float(y), 3)]
-                for p, y in zip(POINTS, accepted(weights, [kind] * len(POINTS), POINTS), strict=True)
-            ]
-            for kind in KINDS
-        }
-        found = {"accepted": curves, "least": bounds, "positives": dict(sorted(rates.items()))}
-        OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        made = {"accepted": found, "least": bounds, "positives": dict(sorted(rates.items()))}
+        text = re.sub(r"\[\s+([\d.-]+),\s+([\d.-]+)\s+\]", r"[\1, \2]", json.dumps(made, indent=1))
+        OUT.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
 
 from equipoise.core.errors import UserError
 from equipoise.perturb import Caption, Setup, dial, perturb_caption, perturb_file
-from equipoise.perturb.dial import PRECISION, Dial, accepted, at, calibration, positive_kind
+from equipoise.perturb.dial import ALONE, Dial, accepted, at, calibration, positive_kind
 from equipoise.perturb.mix import Mix, described, expected
-from equipoise.perturb.operations.replace import ALONE, SURER, is_of_people, passing
+from equipoise.perturb.operations.replace import is_of_people, passing, replace_best
 from equipoise.perturb.recipe import Candidate, perturb_captions
 from equipoise.perturb.recipes import balanced
 from equipoise.perturb.trivial import kind_of_edit, trivial_kind
@@ -57,14 +58,21 @@ def test_what_is_written_is_as_sure_as_the_file_says(monkeypatch: pytest.MonkeyP
 
 
 def test_only_the_one_negative_of_a_caption_may_be_less_sure() -> None:
-    def is_as_sure(each: Candidate, precision: float) -> bool:
-        return (each.expected or 0) >= at(calibration()["least"][each.edit.target], precision)
-
+    bounds = Dial().bounds
     made = [found.negatives for found in perturb_captions(balanced(), [*captions(), *map(Caption, MORE)])]
     several, one = ([each for found in made for each in found if (len(found) > 1) == many] for many in (True, False))
-    assert several and all(is_as_sure(each, Dial().refusing(SURER).precision) for each in several)
-    assert all((each.expected or 0) >= 1 - ALONE * (1 - PRECISION) for each in one)
-    assert not all(is_as_sure(each, PRECISION) for each in one)
+    assert several and all((each.expected or 0) >= min(bounds.values()) for each in several)
+    assert all((each.expected or 0) >= bounds["replace"] for each in several if each.edit.op == "replace")
+    assert all((each.expected or 0) >= 1 - ALONE * (1 - bounds["replace"]) for each in one)
+    assert not all((each.expected or 0) >= bounds["replace"] for each in one)
+
+
+def test_a_caption_without_a_sure_negative_gets_the_surest() -> None:
+    for one in [*captions(), *map(Caption, MORE)]:
+        sources = balanced().sources
+        found = [each for each in replace_best(one, sources, random.Random(0), Dial()) if isinstance(each, Candidate)]
+        likely = [each.expected or 0.0 for each in found]
+        assert likely == sorted(likely, reverse=True)
 
 
 MORE = [
@@ -78,10 +86,20 @@ MORE = [
 
 
 def test_curves_rise_and_are_straight_between_points() -> None:
-    for curve in (*calibration()["accepted"].values(), *calibration()["least"].values()):
+    for curve in calibration()["least"].values():
         assert curve == sorted(curve) and [y for _, y in curve] == sorted(y for _, y in curve)
     assert [at([[0.0, 1.0], [1.0, 3.0]], x) for x in (-1, 0.5, 2)] == [1.0, 2.0, 3.0]
-    assert accepted("object", 0.99) > accepted("object wide", 0.99), "a wide line is right less often"
+
+
+def test_what_is_proposed_or_doubtful_must_be_likelier() -> None:
+    for kind in ("object", "action proposed", "relation doubtful", "swap number"):
+        least = Dial().least(kind)
+        bound = Dial().bounds["swap" if "swap" in kind else "replace"]
+        assert accepted(kind, least) == pytest.approx(bound, abs=1e-9)
+        assert Dial().least(kind) > Dial(0.85).least(kind)
+    assert accepted("object people", 0.9) > accepted("object", 0.9) > accepted("object doubtful", 0.9)
+    assert Dial().least("object proposed") > Dial().least("object") > Dial().least("object", alone=True)
+    assert Dial(0.99).least("relation proposed doubtful") > 1, "never as likely as that"
 
 
 def test_positives_of_a_kind_that_readers_accept_less_often_are_left_out() -> None:

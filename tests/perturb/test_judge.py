@@ -28,7 +28,7 @@ def chances(text: str, old: str, new: str, target: Section = "object", others: t
     ],
 )
 def test_what_readers_pass_is_likely(text: str, old: str, new: str, target: Section) -> None:
-    assert chances(text, old, new, target, (text, text.replace("A ", "The ")))[0] >= Dial(0.92).least[target]
+    assert chances(text, old, new, target, (text, text.replace("A ", "The ")))[0] >= Dial(0.92).least(target)
 
 
 @pytest.mark.parametrize(

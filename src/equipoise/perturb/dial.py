@@ -1,8 +1,9 @@
 """The dial of `balanced`: how likely an edit must be accepted, so that readers accept the share that was asked for.
 
 data/calibration.json is measured on verdicts of blind readers about captions that the judge did not learn from
-(runs/judge/calibrate.py). `accepted`: by kind of edit, the share that readers accept at a chance that the judge gives.
-`least`: by target and setting of the dial, the least such share that an edit must have, so that all that is written is
+(runs/judge/calibrate.py). `accepted`: for each word of a kind of edit, what it adds to the height and the slope of a
+line, from the chance that the judge gives to the share that readers accept, both as logits. `least`: for replaced words
+and for swaps, by setting of the dial, the least such share that an edit must have, so that all that is written is
 accepted as often as asked. `positives`: the share that readers accept, by kind.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +21,7 @@ from equipoise.perturb.english.vocabulary import read_data
 
 PRECISION = 0.92  # the default
 LOWEST, HIGHEST = 0.8, 0.99
+ALONE = 2.3  # of a caption's only negative readers may refuse so many times as many as of the least sure of several
 Curve = list[list[float]]  # points (x, y), x rising
 
 
@@ -37,31 +40,21 @@ def at(curve: Curve, x: float) -> float:
     return low + (high - low) * (x - left) / (right - left)
 
 
-@functools.lru_cache(maxsize=64)
-def _least(precision: float) -> dict[str, float]:
-    """By kind, the least chance that the judge must give."""
-    bounds = {target: at(curve, precision) for target, curve in calibration()["least"].items()}
-    return {
-        kind: at([[y, x] for x, y in curve], bounds[kind.partition(" ")[0]])
-        if bounds[kind.partition(" ")[0]] <= curve[-1][1]
-        else 2.0  # never as likely as that
-        for kind, curve in calibration()["accepted"].items()
-    }
-
-
 @dataclass(frozen=True)
 class Dial:
     precision: float = PRECISION
 
     @functools.cached_property
-    def least(self) -> dict[str, float]:
-        """By kind, the least chance that the judge must give. A kind is a target, with "wide" where the new word
-        is of a wide line or proposed by the judge; or "swap" and what changes places."""
-        return _least(self.precision)
+    def bounds(self) -> dict[str, float]:
+        """The least share that readers must accept, of replaced words and of swaps."""
+        return {name: at(curve, self.precision) for name, curve in calibration()["least"].items()}
 
-    def refusing(self, times: float) -> Dial:
-        """The dial by which readers refuse so many times as many."""
-        return Dial(1 - times * (1 - self.precision))
+    def least(self, kind: str, alone: bool = False) -> float:
+        """The least chance that the judge must give. A kind is a target, with "proposed" where a net or a language
+        model proposed the new word, "people" of one word for a person for another and "doubtful" where captions do not
+        have the new word beside its neighbours; or "swap" and what changes places. `alone`: of a caption's only one."""
+        bound = self.bounds["swap" if kind.startswith("swap") else "replace"]
+        return _least(kind, 1 - ALONE * (1 - bound) if alone else bound)
 
     def stricter(self) -> Dial:
         """For captions that the judge knows less well."""
@@ -77,7 +70,27 @@ _STRICTER = 0.975
 
 def accepted(kind: str, chance: float) -> float:
     """How likely readers accept a negative to which the judge gives this chance."""
-    return at(calibration()["accepted"][kind], chance)
+    height, slope = _line(kind)
+    return 1 / (1 + math.exp(-height - slope * logit(chance)))
+
+
+def logit(chance: float) -> float:
+    clipped = min(max(chance, 0.01), 0.999)
+    return math.log(clipped / (1 - clipped))
+
+
+@functools.cache
+def _line(kind: str) -> tuple[float, float]:
+    height, slope = map(sum, zip(*(calibration()["accepted"][word] for word in kind.split()), strict=True))
+    return height, slope
+
+
+@functools.lru_cache(maxsize=256)
+def _least(kind: str, bound: float) -> float:
+    height, slope = _line(kind)
+    if accepted(kind, 1.0) < bound:
+        return 2.0  # never as likely as that
+    return 1 / (1 + math.exp((height - math.log(bound / (1 - bound))) / slope))
 
 
 def positive_rate(kind: str) -> float:

@@ -73,20 +73,16 @@ _ALONE = 0.045  # of the precision: what the only positive of a caption may lack
 def balanced(precision: float = PRECISION, writer: Source | None = None) -> Recipe:
     """Negatives that readers accept as often as the dial asks. A `writer` proposes more words (--llm)."""
     words: Source = Both(_WORDS, Fillers())
-    dial, surer = Dial(precision), Dial(precision).refusing(replacing.SURER)
-
-    def best(people: bool) -> Op:
-        return functools.partial(replacing.replace_best, dial=dial, people=people)
+    dial = Dial(precision)
 
     def positive(targets: Sequence[Section], strict: bool = False, trivial: bool = False) -> Op:
         return functools.partial(replacing.replace_positive, targets=targets, dial=dial, strict=strict, trivial=trivial)
 
     def slots(target: Section) -> Iterator[Slot]:
         yield Slot(f"positive {target}", (positive((target,), strict=True),))
-        negative = functools.partial(replacing.replace_judged, target=target, dial=surer, people=False)
+        negative = functools.partial(replacing.replace_judged, target=target, dial=dial)
         yield Slot(f"negative {target}", (negative,))
 
-    people = functools.partial(replacing.replace_judged, target="object", dial=dial, people=True)
     lower = Dial(precision - _ALONE)
     alone = functools.partial(replacing.replace_positive, dial=lower, trivial=False)
     others = positive(SECTIONS), alone, positive(SECTIONS, trivial=True)
@@ -103,7 +99,7 @@ def balanced(precision: float = PRECISION, writer: Source | None = None) -> Reci
             ),
             Slot("positive replace", others, unless="positive"),
             Slot("negative swap", (functools.partial(swap_judged, dial=dial),)),
-            Slot("negative alone", (best(people=False), people, best(people=True)), unless="negative"),
+            Slot("negative alone", (functools.partial(replacing.replace_best, dial=dial),), unless="negative"),
         ),
         (OtherCaptions(), words if writer is None else Both(words, writer)),
         _BALANCED_CHECKS,

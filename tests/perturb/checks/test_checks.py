@@ -125,6 +125,13 @@ def confirmed(text: str, old: str, new: str, target: str, *others: str) -> str |
     return meaning.confirmed(Caption(text, others), made)
 
 
+def test_what_another_caption_has_nearby_may_be_beside_it() -> None:
+    text = "A dog sitting on top of a big pillow"
+    assert confirmed(text, "on top of", "beside", "relation", "A dog between two pillows") is not None
+    assert confirmed(text, "on top of", "under", "relation", "A dog between two pillows") is None
+    assert confirmed(text, "on top of", "beside", "relation", "A dog by a window", "A pillow and a dog") is None
+
+
 def test_a_number_needs_another_caption_that_gives_it() -> None:
     text = "Two jets are on the tarmac"
     assert confirmed(text, "Two", "Three", "attribute", "Several jets on a tarmac") is not None

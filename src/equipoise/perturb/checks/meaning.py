@@ -8,7 +8,7 @@ import re
 
 from equipoise.perturb.english.caption import Caption, NounPhrase
 from equipoise.perturb.english.collocations import governor_of, is_seen_with
-from equipoise.perturb.english.forms import lemma_of
+from equipoise.perturb.english.forms import lemma_of, noun_lemma
 from equipoise.perturb.english.plausibility import IMPOSSIBLE, doubts
 from equipoise.perturb.english.vocabulary import are_exclusive, exclusive, synonyms, word_list, word_set
 from equipoise.perturb.english.wordnet import LETTERS, WORDNET, is_animate, is_garment, is_person, sets_of
@@ -113,6 +113,8 @@ def confirmed(caption: Caption, candidate: Candidate) -> str | None:
     same = _SAME_NUMBER.get(edit.source.lower()) if edit.target == "attribute" and caption.others else None
     if same is not None and words.isdisjoint(same):
         return "no other caption of the image confirms the number"
+    if edit.target == "relation" and _is_told_near(caption, candidate):
+        return "another caption of the image has something near the same thing"
     if edit.target != "object":
         return None
     old, new = lemma_of(edit.source, "object"), lemma_of(edit.to or "", "object")
@@ -127,6 +129,20 @@ def confirmed(caption: Caption, candidate: Candidate) -> str | None:
     if grown and (words.isdisjoint(_CHILDISH) or words & _BETWEEN):
         return "no other caption of the image confirms that it is a child"
     return None
+
+
+def _is_told_near(caption: Caption, candidate: Candidate) -> bool:
+    """A dog on a pillow that another caption has "between two pillows" may be beside it."""
+    place = caption.units_of(candidate.edit.span or (0, 0))
+    phrase = caption.phrase_at.get(place[1]) if place else None
+    if phrase is None or _words(candidate.edit.to or "")[0] not in _NEAR:
+        return False
+    noun, told = caption.units[phrase.head].lemma.split()[-1], map(_words, caption.others)
+    after = (words[at + 1 : at + 5] for words in told for at, word in enumerate(words) if word in _NEAR)
+    return any(noun in map(noun_lemma, few) for few in after)
+
+
+_NEAR = word_set("first words of nearness")
 
 
 def _has_no_sex(noun: str) -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import heapq
 import itertools
 import math
 import random
@@ -205,22 +206,21 @@ def prepare(captions: Sequence[Caption], sources: Sources) -> None:
         caption.kept["judged", sources] = judged
 
 
-def replace_judged(
-    caption: Caption, sources: Sources, rng: random.Random, target: Section, dial: Dial, people: bool = True
-) -> Made:
-    """A later source is only asked when the earlier ones have nothing that passes. `people`: whether one plain word for
-    a person may take the place of another."""
+def replace_judged(caption: Caption, sources: Sources, rng: random.Random, target: Section, dial: Dial) -> Made:
+    """A later source is only asked when the earlier ones have nothing that passes."""
     if is_bounded(caption.text):
         yield Refused("a count with a bound: of fewer than ten cars nobody knows that it is not true of bicycles")
         return
-    sure = False
-    for passed in passing(caption, sources, target, dial, people):
-        sure = sure or bool(passed)
+    sure, asked = False, dial_for(caption, dial)
+    for passed in passing(caption, sources, target, dial):
         worth = {each: worth_of(chance) for each, chance in passed.items()}
         for one in drawn(caption, "negative", passed, rng, worth=worth):
-            if one is not None:
-                made = replaced(caption.text, "negative", one)
-                yield made._replace(expected=accepted(kind_of(one), passed[one]))
+            if one is None or asked is None:
+                continue
+            kind = with_doubt(caption, one)
+            if passed[one] >= asked.least(kind) or one.to in _CERTAIN:
+                sure = True
+                yield replaced(caption.text, "negative", one)._replace(expected=accepted(kind, passed[one]))
     if not sure:
         yield Refused(_why_none(caption, sources, target, dial))
 
@@ -229,20 +229,18 @@ def worth_of(chance: float) -> float:
     return 1 / (1 - min(chance, _SURE))
 
 
-def passing(
-    caption: Caption, sources: Sources, target: Section, dial: Dial, people: bool = True
-) -> Iterator[dict[Proposal, float]]:
-    """What each source proposes and the dial lets pass, with its chance."""
+def passing(caption: Caption, sources: Sources, target: Section, dial: Dial) -> Iterator[dict[Proposal, float]]:
+    """What each source proposes and the dial lets pass if captions have it beside its neighbours, with its chance. No
+    plain word for a person in place of another."""
     if (asked := dial_for(caption, dial)) is None:
         return
-    least = min(asked.least[kind] for kind in (target, _WIDE[target]))
+    least = {kind: asked.least(kind) for kind in (target, _PROPOSED[target])}
     for tier in judged_of(caption, sources)[target]:
         yield {
             each: row[0]
             for each, row in tier
-            if (row[0] >= least or each.to in _CERTAIN)
-            and _passes(each, row[0], asked)
-            and (people or not _are_people(caption.text[each.start : each.end], each.to))
+            if (row[0] >= least[kind_of(each)] or each.to in _CERTAIN)
+            and not _are_people(caption.text[each.start : each.end], each.to)
         }
 
 
@@ -254,28 +252,24 @@ def _why_none(caption: Caption, sources: Sources, target: Section, dial: Dial) -
     return f"no word is sure enough in place of any {target} in this caption: {reason}"
 
 
-def replace_best(caption: Caption, sources: Sources, rng: random.Random, dial: Dial, people: bool) -> Made:
-    """For a caption that has no negative: of all targets the one that readers are likeliest to accept. `people`: also
-    one word for a person for another, and what is less sure."""
+def replace_best(caption: Caption, sources: Sources, rng: random.Random, dial: Dial) -> Made:
+    """For a caption without a negative: of all targets, and of words for people too, what readers are likeliest to
+    accept, which may be less sure than one of several."""
     asked = dial_for(caption, dial)
     if is_bounded(caption.text) or asked is None:
         return
-    floor, text = 1 - ALONE * (1 - asked.precision), caption.text
+    text, queue = caption.text, []
     judged = itertools.chain.from_iterable(itertools.chain.from_iterable(judged_of(caption, sources).values()))
-    if people:
-        told = ((accepted(kind_of(each), row[0]), each, row[0]) for each, row in judged)
-        found = [(likely, each) for likely, each, chance in told if likely >= floor or _passes(each, chance, asked)]
-    else:
-        passed = ((each, row[0]) for each, row in judged if _passes(each, row[0], asked))
-        mine = ((each, chance) for each, chance in passed if not _are_people(text[each.start : each.end], each.to))
-        found = [(accepted(kind_of(each), chance), each) for each, chance in mine]
-    for likely, each in sorted(found, key=lambda one: -one[0]):
-        yield replaced(text, "negative", each)._replace(expected=likely)
-
-
-# Of a caption's only negative readers may refuse so many times as many as the dial says, of other replaced words fewer:
-# so more captions have a negative, and readers should accept as many of all negatives.
-ALONE, SURER = 2.7, 0.875
+    for place, (each, row) in enumerate(judged):
+        if row[0] >= asked.least(kind := kind_of(each, text), alone=True):
+            queue.append((-accepted(kind, row[0]), place, each, row[0], False))
+    heapq.heapify(queue)
+    while queue:  # doubts take long: asked of the likeliest alone
+        likely, place, each, chance, is_asked = heapq.heappop(queue)
+        if is_asked:
+            yield replaced(text, "negative", each)._replace(expected=-likely)
+        elif chance >= asked.least(kind := with_doubt(caption, each), alone=True):
+            heapq.heappush(queue, (-accepted(kind, chance), place, each, chance, True))
 
 
 def judged_of(caption: Caption, sources: Sources) -> Judged:
@@ -315,16 +309,18 @@ def _are_people(old: str, new: str) -> bool:
     return {old.lower().rpartition(" ")[2], new.lower().rpartition(" ")[2]} <= _PEOPLE
 
 
-def kind_of(proposal: Proposal) -> str:
-    """As the calibration counts it: words of wide lines, and those that the judge proposes, are right less often."""
-    return _WIDE[proposal.target] if proposal.mark == "wide" else proposal.target
+def kind_of(proposal: Proposal, text: str = "") -> str:
+    """As the calibration counts it; with the caption's text, whether both are words for people."""
+    kind = _PROPOSED[proposal.target] if proposal.mark == "wide" and proposal.by != "lexicon" else proposal.target
+    return f"{kind} people" if text and _are_people(text[proposal.start : proposal.end], proposal.to) else kind
 
 
-_WIDE = {target: f"{target} wide" for target in SECTIONS}
+_PROPOSED = {target: f"{target} proposed" for target in SECTIONS}
 
 
-def _passes(proposal: Proposal, chance: float, dial: Dial) -> bool:
-    return chance >= dial.least[kind_of(proposal)] or proposal.to in _CERTAIN
+def with_doubt(caption: Caption, proposal: Proposal) -> str:
+    """The kind, and whether captions lack the new word beside its neighbours."""
+    return kind_of(proposal, caption.text) + (" doubtful" if doubt_of(caption, proposal) else "")
 
 
 def why(chances: list[float]) -> str:

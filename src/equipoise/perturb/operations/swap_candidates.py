@@ -215,7 +215,7 @@ def swap_judged(caption: Caption, sources: Sources, rng: random.Random, dial: Di
     likely = {
         each.candidate: accepted(kind_of_swap(each), row[0])
         for each, row in zip(found, chances, strict=True)
-        if row[0] >= dial.least[kind_of_swap(each)]
+        if row[0] >= dial.least(kind_of_swap(each))
     }
     for one in sorted(likely, key=likely.__getitem__, reverse=True):
         yield one._replace(expected=likely[one])
