@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,43 +17,12 @@ from equipoise.models.tokens import CLIP_VOCABULARY
 State = dict[str, torch.Tensor]
 
 ACTIVATIONS = {"quickgelu": "quick_gelu", "gelu": "gelu"}
-# (vision width, patch, image size, text width, heads of the vision tower) by open_clip's name, "-quickgelu" aside.
-ARCHITECTURES = {
-    "ViT-B-32": (768, 32, 224, 512, 12),
-    "ViT-B-16": (768, 16, 224, 512, 12),
-    "ViT-L-14": (1024, 14, 224, 768, 16),
-    "ViT-L-14-336": (1024, 14, 336, 768, 16),
-    "ViT-H-14": (1280, 14, 224, 1024, 16),
-    "ViT-g-14": (1408, 14, 224, 1024, 16),
-    "ViT-bigG-14": (1664, 14, 224, 1280, 16),
-}
+_NAMES = tomllib.loads((Path(__file__).with_name("data") / "open_clip.toml").read_text(encoding="utf-8"))
+ARCHITECTURES: dict[str, tuple[int, ...]] = {name: tuple(sizes) for name, sizes in _NAMES["architectures"].items()}
 HEAD_WIDTH = 64  # of every CLIP except the larger ones, which must be named
 BUFFERS = ("attn_mask", "input_resolution", "context_length", "vocab_size")  # not weights; some files hold them
 
-_SINGLE = (  # (transformers, open_clip)
-    ("vision_model.embeddings.class_embedding", "visual.class_embedding"),
-    ("vision_model.embeddings.position_embedding.weight", "visual.positional_embedding"),
-    ("vision_model.embeddings.patch_embedding.weight", "visual.conv1.weight"),
-    ("vision_model.pre_layrnorm.weight", "visual.ln_pre.weight"),
-    ("vision_model.pre_layrnorm.bias", "visual.ln_pre.bias"),
-    ("vision_model.post_layernorm.weight", "visual.ln_post.weight"),
-    ("vision_model.post_layernorm.bias", "visual.ln_post.bias"),
-    ("visual_projection.weight", "visual.proj"),
-    ("text_model.embeddings.token_embedding.weight", "token_embedding.weight"),
-    ("text_model.embeddings.position_embedding.weight", "positional_embedding"),
-    ("text_model.final_layer_norm.weight", "ln_final.weight"),
-    ("text_model.final_layer_norm.bias", "ln_final.bias"),
-    ("text_projection.weight", "text_projection"),
-    ("logit_scale", "logit_scale"),
-)
 _TRANSPOSED = ("visual.proj", "text_projection")
-_BLOCK = (
-    ("layer_norm1", "ln_1"),
-    ("layer_norm2", "ln_2"),
-    ("self_attn.out_proj", "attn.out_proj"),
-    ("mlp.fc1", "mlp.c_fc"),
-    ("mlp.fc2", "mlp.c_proj"),
-)
 _TOWERS = (("vision_model", "visual.transformer"), ("text_model", "transformer"))
 
 
@@ -105,13 +76,13 @@ def _renamed(state: State, own: Mapping[str, torch.Tensor]) -> Iterator[tuple[st
 
 def _names(own: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
     """transformers' names (three for the projections of attention) and open_clip's name of the same weights."""
-    for ours, theirs in _SINGLE:
+    for ours, theirs in _NAMES["single"].items():
         yield (ours,), theirs
     for ours, theirs in _TOWERS:
         for layer in range(_layers(own, f"{ours}.encoder.layers.")):
             mine, other = f"{ours}.encoder.layers.{layer}.", f"{theirs}.resblocks.{layer}."
             for part in ("weight", "bias"):
-                yield from (((f"{mine}{a}.{part}",), f"{other}{b}.{part}") for a, b in _BLOCK)
+                yield from (((f"{mine}{a}.{part}",), f"{other}{b}.{part}") for a, b in _NAMES["block"].items())
                 yield tuple(f"{mine}self_attn.{one}_proj.{part}" for one in "qkv"), f"{other}attn.in_proj_{part}"
 
 
@@ -188,17 +159,9 @@ def _refuse_others(state: State, activation: str, where: str) -> None:
     """Known architectures that look similar and are not this one; open_clip itself has them."""
     if any(name.startswith(("text_model.", "vision_model.")) for name in state):
         raise UserError(f"{where}: already in transformers' format; load its folder with hf:FOLDER")
-    for prefixes, reason in _OTHERS.items():
-        if any(name.startswith(prefixes) for name in state):
+    for reason, prefixes in _NAMES["others"].items():
+        if any(name.startswith(tuple(prefixes)) for name in state):
             raise UserError(
                 f"{where}: {reason}; only CLIP's own vision transformers are converted. Load it through open_clip: "
                 f"openclip:ARCH/{where}?act={activation}, with open_clip's name of it for ARCH"
             )
-
-
-_OTHERS = {
-    ("visual.layer1.", "visual.attnpool."): "a ResNet CLIP",
-    ("text_decoder.",): "a CoCa model",
-    ("text.transformer.",): "a model with a text tower of its own",
-    ("visual.trunk.",): "a model whose vision tower is timm's",
-}
