@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -17,90 +17,67 @@ from equipoise.report import fold
 
 def perturb(
     ctx: typer.Context,
-    captions: Annotated[
-        Path | None,
-        typer.Argument(
-            help="txt, csv, tsv, json, jsonl, parquet or webdataset tar; COCO annotations; an items file, which is "
-            "added to; or a folder"
-        ),
-    ] = None,
-    recipe: Annotated[
-        str,
-        typer.Option(
-            help="one of `perturb --list`, or several joined by commas; py:module:name is your own; balanced if not "
-            "given, with --add-positives hard_positives_rules",
-            autocompletion=offer_edits,
-        ),
-    ] = "",
-    precision: Annotated[
-        float,
-        typer.Option(
-            help="of balanced: the share of its edits that a strict reader should accept, 0.8 to 0.99; with less of it "
-            "more captions get a negative"
-        ),
-    ] = 0.92,
-    out: Annotated[
-        Path | None, typer.Option(help="the items file to write, .jsonl; NAME.items.jsonl here if not given")
-    ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
-    engine: Annotated[str, typer.Option(help="local, or ray (the extra: scale)")] = "local",
-    seed: Annotated[int, typer.Option(min=0, help="of every draw; the same seed gives the same bytes")] = 0,
-    limit: Annotated[int | None, typer.Option(min=1, help="only the first N captions, for a first look")] = None,
-    keep_all: Annotated[
-        bool, typer.Option("--keep-all", help="also write the captions that no edit applies to")
-    ] = False,
-    cap: Annotated[
-        int | None, typer.Option(min=1, help="at most N texts of each substitution; a lookup of them knows less then")
-    ] = None,
-    refine: Annotated[
-        str, typer.Option(help="balance edits against two blind judges: words, length, frequency, lm:FOLDER")
-    ] = "",
-    even_positives: Annotated[
-        bool,
-        typer.Option(
-            "--even-positives", help="draw as many positives about relations (verbs, prepositions) as about attributes"
-        ),
-    ] = False,
-    llm: Annotated[str, typer.Option(help="an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1")] = "",
-    llm_model: Annotated[str, typer.Option(help="the model's name on that server")] = "",
-    llm_key: Annotated[str, typer.Option(help="environment variable that holds the server's key")] = "OPENAI_API_KEY",
-    llm_max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="tokens of an answer (default: 30 for replace, 20 for swap, 120 for balanced)",
-        ),
-    ] = None,
-    llm_temperature: Annotated[float, typer.Option(min=0.0, help="0 decodes the likeliest answer")] = 0.0,
-    llm_concurrency: Annotated[int, typer.Option(min=1, help="requests at a time")] = 16,
-    masked_lm: Annotated[Path | None, typer.Option(help="folder of a masked language model as a word source")] = None,
-    cache: Annotated[Path | None, typer.Option(help="folder of the language model's answers, or of embeddings")] = None,
-    dropped: Annotated[
-        Path | None, typer.Option(help="list every caption and candidate that gave no text, with the reason, in FILE")
-    ] = None,
-    add_positives: Annotated[
-        bool,
-        typer.Option(
-            "--add-positives",
-            help="CAPTIONS is a benchmark, or its items file, without hard positives: add them, under the name "
-            "NAME-augmented, audited",
-        ),
-    ] = False,
-    source: Annotated[
-        Path | None, typer.Option(help="with --add-positives: folder of the benchmark's annotation files")
-    ] = None,
-    splits: Annotated[str, typer.Option(help="with --add-positives: only these splits, separated by commas")] = "",
-    hard_images: Annotated[
-        str,
-        typer.Option(
-            help="a model: write the most similar other images of each item, by its embeddings, into "
-            'tags["hard_images"], for NegCLIP'
-        ),
-    ] = "",
-    images: Annotated[str, typer.Option(help="with --hard-images: folder, tar or Parquet shards of the images")] = "",
-    hard_count: Annotated[int, typer.Option(min=1, help="with --hard-images: how many; the paper has 3")] = 3,
-    list_recipes: Annotated[bool, typer.Option("--list", help="show the recipes")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON; with --list, the recipes")] = False,
+    captions: Path | None = typer.Argument(
+        None,
+        help="txt, csv, tsv, json, jsonl, parquet or webdataset tar; COCO annotations; an items file, which is "
+        "added to; or a folder",
+    ),
+    recipe: str = typer.Option(
+        "",
+        help="one of `perturb --list`, or several joined by commas; py:module:name is your own; balanced if not "
+        "given, with --add-positives hard_positives_rules",
+        autocompletion=offer_edits,
+    ),
+    precision: float = typer.Option(
+        0.92,
+        help="of balanced: the share of its edits that a strict reader should accept, 0.8 to 0.99; with less of it "
+        "more captions get a negative",
+    ),
+    out: Path | None = typer.Option(None, help="the items file to write, .jsonl; NAME.items.jsonl here if not given"),
+    workers: int = typer.Option(os.cpu_count() or 1, min=1, help="processes"),
+    engine: str = typer.Option("local", help="local, or ray (the extra: scale)"),
+    seed: int = typer.Option(0, min=0, help="of every draw; the same seed gives the same bytes"),
+    limit: int | None = typer.Option(None, min=1, help="only the first N captions, for a first look"),
+    keep_all: bool = typer.Option(False, "--keep-all", help="also write the captions that no edit applies to"),
+    cap: int | None = typer.Option(
+        None, min=1, help="at most N texts of each substitution; a lookup of them knows less then"
+    ),
+    refine: str = typer.Option("", help="balance edits against two blind judges: words, length, frequency, lm:FOLDER"),
+    even_positives: bool = typer.Option(
+        False,
+        "--even-positives",
+        help="draw as many positives about relations (verbs, prepositions) as about attributes",
+    ),
+    llm: str = typer.Option("", help="an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1"),
+    llm_model: str = typer.Option("", help="the model's name on that server"),
+    llm_key: str = typer.Option("OPENAI_API_KEY", help="environment variable that holds the server's key"),
+    llm_max_tokens: int | None = typer.Option(
+        None, min=1, help="tokens of an answer (default: 30 for replace, 20 for swap, 120 for balanced)"
+    ),
+    llm_temperature: float = typer.Option(0.0, min=0.0, help="0 decodes the likeliest answer"),
+    llm_concurrency: int = typer.Option(16, min=1, help="requests at a time"),
+    masked_lm: Path | None = typer.Option(None, help="folder of a masked language model as a word source"),
+    cache: Path | None = typer.Option(None, help="folder of the language model's answers, or of embeddings"),
+    dropped: Path | None = typer.Option(
+        None, help="list every caption and candidate that gave no text, with the reason, in FILE"
+    ),
+    add_positives: bool = typer.Option(
+        False,
+        "--add-positives",
+        help="CAPTIONS is a benchmark, or its items file, without hard positives: add them, under the name "
+        "NAME-augmented, audited",
+    ),
+    source: Path | None = typer.Option(None, help="with --add-positives: folder of the benchmark's annotation files"),
+    splits: str = typer.Option("", help="with --add-positives: only these splits, separated by commas"),
+    hard_images: str = typer.Option(
+        "",
+        help="a model: write the most similar other images of each item, by its embeddings, into "
+        'tags["hard_images"], for NegCLIP',
+    ),
+    images: str = typer.Option("", help="with --hard-images: folder, tar or Parquet shards of the images"),
+    hard_count: int = typer.Option(3, min=1, help="with --hard-images: how many; the paper has 3"),
+    list_recipes: bool = typer.Option(False, "--list", help="show the recipes"),
+    as_json: bool = typer.Option(False, "--json", help="print the report as JSON; with --list, the recipes"),
 ) -> None:
     """Make hard positives and negatives. The same command goes on with a run that was stopped."""
     from equipoise.perturb.recipes import Setup, recipe_names
