@@ -176,7 +176,6 @@ _OF_SETS = (
         for k in (1, 5, 10)
     ),
     _of_set("spearman", "Spearman's rho", "rank correlation of the scores with people's ratings"),
-    _of_set("kendall_tau_b", "Kendall's tau-b", "rank correlation of the scores with people's ratings"),
 )
 SET_METRICS: dict[str, MetricInfo] = {row.name: row for row in _OF_SETS}
 
@@ -184,7 +183,7 @@ SET_METRICS: dict[str, MetricInfo] = {row.name: row for row in _OF_SETS}
 def info(name: str, found: Any = None) -> MetricInfo:
     """The metric of a name; `found` is what was measured (a number, a change), which knows a metric of the user's."""
     own: MetricInfo | None = getattr(found, "own", None)
-    return own or METRICS.get(name) or SET_METRICS[name]
+    return own or METRICS.get(name) or SET_METRICS.get(name) or _of_set(name, name, "measured by an older version")
 
 
 def shown(found: Iterable[Mapping[str, Any]], side: str | None = None, always: bool = False) -> list[MetricInfo]:

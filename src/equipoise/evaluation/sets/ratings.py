@@ -1,8 +1,8 @@
-"""Does a model rank caption-photo pairs as people do? Spearman's rho and Kendall's tau-b, photos resampled.
+"""Does a model rank caption-photo pairs as people do? Spearman's rho, photos resampled.
 
-Resamples are weights: a pair counts as often as its photo was drawn. Both correlations are therefore computed with
-weights, many resamples at a time; with weights of 1 they are the plain ones. Ties are shared ranks in rho, and in tau-b
-neither concordant nor discordant, so a model that gives every pair the same score has no correlation at all.
+Resamples are weights: a pair counts as often as its photo was drawn. The correlation is therefore computed with
+weights, many resamples at a time; with weights of 1 it is the plain one. Ties share their rank, so a model that gives
+every pair the same score has no correlation at all.
 """
 
 from __future__ import annotations
@@ -75,20 +75,18 @@ def _of_pairs(model: Any, data: RatingSet, how: ScoringOptions, log: Scoring) ->
 def measure(
     rows: Sequence[RatingRow], counts: Mapping[str, int], seed: int, resamples: int
 ) -> tuple[dict[str, Measured], NDArray[np.int64], int]:
-    """Both correlations, and how many pairs share their score with a pair that people rated differently."""
+    """The correlation, and how many pairs share their score with a pair that people rated differently."""
     cluster = stats.numbered(row.image for row in rows)
     scores, ratings = np.array([row.score for row in rows]), np.array([row.rating for row in rows])
     drawn = [part for _, part in stats.draws(int(cluster.max()) + 1, seed, resamples)]
     photos = np.concatenate(drawn) if drawn else np.zeros((0, int(cluster.max()) + 1))
-    found = {}
-    for name, correlate in (("spearman", spearman), ("kendall_tau_b", kendall_tau_b)):
-        spread = [
-            correlate(scores, ratings, photos[start : start + _TOGETHER][:, cluster].astype(np.float64))
-            for start in range(0, len(photos), _TOGETHER)
-        ]
-        value = float(correlate(scores, ratings, np.ones((1, len(rows))))[0])
-        resampled = np.concatenate([np.zeros(0), *spread])
-        found[name] = Measured(value, resampled, len(rows), stats.distinct(cluster), share=False)
+    spread = [
+        spearman(scores, ratings, photos[start : start + _TOGETHER][:, cluster].astype(np.float64))
+        for start in range(0, len(photos), _TOGETHER)
+    ]
+    value = float(spearman(scores, ratings, np.ones((1, len(rows))))[0])
+    resampled = np.concatenate([np.zeros(0), *spread])
+    found = {"spearman": Measured(value, resampled, len(rows), stats.distinct(cluster), share=False)}
     return found, cluster, _ties(scores, ratings)
 
 
@@ -113,58 +111,8 @@ def spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 def _ranks(values: Floats, weights: Floats) -> Floats:
     """The mean rank of each value where each counts as often as its weight says."""
-    order, starts, group = _groups(values)
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    order, starts = np.argsort(group, kind="stable"), np.cumsum(counts) - counts
     sizes = np.add.reduceat(weights[:, order], starts, axis=1)
     ranks: Floats = (np.cumsum(sizes, axis=1) - (sizes - 1) / 2)[:, group]
     return ranks
-
-
-def _groups(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(places in rising order, where each group of equals begins there, each place's group)."""
-    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
-    return np.argsort(group, kind="stable"), np.cumsum(sizes) - sizes, group
-
-
-def kendall_tau_b(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Kendall's tau-b for each row of `weights`.
-
-    Pairs are taken in the order of x, groups of equals together; a Fenwick tree holds, for each resample, how much of
-    each y has been seen. That is n log n, where all pairs of pairs would be n squared times 2,000 resamples.
-    """
-    order, starts, _ = _groups(x)
-    _, _, level = _groups(y)
-    by_pair = np.ascontiguousarray(weights.T)
-    tree = np.zeros((int(level.max()) + 2, len(weights)))
-    seen, agreeing = np.zeros(len(weights)), np.zeros(len(weights))
-    for members in np.split(order, starts[1:]):
-        for place in members.tolist():
-            below, upto = _sum(tree, int(level[place])), _sum(tree, int(level[place]) + 1)
-            agreeing += by_pair[place] * (below - (seen - upto))
-        for place in members.tolist():
-            at = int(level[place]) + 1
-            while at < len(tree):
-                tree[at] += by_pair[place]
-                at += at & -at
-            seen += by_pair[place]
-    total = weights.sum(axis=1)
-    untied = [total * (total - 1) / 2 - _tied(values, weights) for values in (x, y)]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = agreeing / np.sqrt(untied[0] * untied[1])
-    return found
-
-
-def _sum(tree: Floats, upto: int) -> Floats:
-    """How much was seen of the levels below `upto`."""
-    found = np.zeros(tree.shape[1])
-    while upto:
-        found += tree[upto]
-        upto -= upto & -upto
-    return found
-
-
-def _tied(values: Floats, weights: Floats) -> Floats:
-    """The number of pairs that are equal in `values`, copies of one pair among them."""
-    order, starts, _ = _groups(values)
-    sizes = np.add.reduceat(weights[:, order], starts, axis=1)
-    tied: Floats = (sizes * (sizes - 1) / 2).sum(axis=1)
-    return tied
