@@ -14,7 +14,6 @@ from equipoise.core.errors import printable
 from equipoise.core.stats import Floats
 from equipoise.evaluation.metrics import METRICS, shown
 from equipoise.evaluation.record import Interval, ItemNumbers, Numbers
-from equipoise.evaluation.scores import Scores
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.orderings import CLASSES, OUTCOMES, shares
 from equipoise.report.plane import plane
@@ -38,8 +37,6 @@ def figures(chapter: Chapter, number: int) -> list[Markup]:
     found += chapter.kept
     if has(chapter, "brittleness"):
         found += [by_tag(chapter, number, tag) for tag in chapter.tags()]
-    if has(chapter, "original"):
-        found.append(margins(chapter))
     found += [distributions(chapter), also_measured(chapter)]
     return [one for one in found if one is not None]
 
@@ -218,65 +215,37 @@ BINS = 40
 PARTS = {"caption": "caption c", "positive": "hard positive p", "negative": "hard negative n"}
 
 
-def margins(chapter: Chapter) -> Markup:
-    """How far the right captions are from the highest wrong one; what the metrics count is the side of zero."""
-    found = []
-    for entry in chapter.entries:
-        scores = Scores.of(entry.run.rows)
-        highest = scores.negatives.reduced(np.maximum, np.nan)  # nan without a negative; it is left out below
-        margin = scores.right.values - np.repeat(highest, scores.right.counts)
-        is_caption = np.zeros(len(margin), bool)
-        is_caption[scores.right.starts] = True
-        found.append({"caption": margin[is_caption], "positive": margin[~is_caption]})
-    words = {"caption": "s(c) − highest s(n)", "positive": "s(p) − highest s(n)"}
-    return figure(
-        "How close are the calls?",
-        "The margin: how far a right caption scores above the wrong one. Left of the line it is below: an error. A "
-        "narrow hill on the line is a model that hardly tells the captions apart. With several wrong ones, the highest "
-        "counts.",
-        *_multiples(chapter, found, words, zero=True),
-    )
-
-
 def distributions(chapter: Chapter) -> Markup:
-    found = [{name: getattr(entry.run.outcomes, name) for name in PARTS} for entry in chapter.entries]
+    """One small plot of three curves for each model, and its quantiles as a table."""
+    plots, data = [], []
+    for entry in chapter.entries:
+        given = {name: getattr(entry.run.outcomes, name) for name in PARTS}
+        values: dict[str, Floats] = {name: numbers[np.isfinite(numbers)] for name, numbers in given.items()}
+        low, high = _range(values.values())
+        counts = {name: _heights(one, low, high) for name, one in values.items()}
+        most = max(float(count.max()) for count in counts.values()) or 1.0
+        curves = [_steps(counts[name] / most, name) for name in PARTS if len(values[name])]
+        label = f"{entry.label}: {', '.join(PARTS.values())}"
+        size: dict[str, object] = {"viewBox": "0 0 100 100", "preserveAspectRatio": "none"}
+        size |= {"width": "100%", "height": 130}
+        picture = el("svg", *curves, class_="curves", role="img", aria_label=label, **size)
+        ends = [el("span", f"{end:.2g}") for end in (low, high)]
+        plots.append(el("div", el("h4", entry.label), picture, el("p", *ends, class_="ends"), class_="small"))
+        data += [
+            [f"{entry.label}, {word}", f"{len(values[name]):,}", *_quantiles(values[name])]
+            for name, word in PARTS.items()
+        ]
+    legend = [
+        el("span", el("svg", el("path", d="M0 7H26", class_=f"curve {name}"), width=26, height=14), word, class_="key")
+        for name, word in PARTS.items()
+    ]
     return figure(
         "Which scores does it give?",
         "How many items get which score. Several positives or negatives of an item are averaged. Each model has its "
         "own scale.",
-        *_multiples(chapter, found, PARTS),
+        el("div", el("div", *plots, class_="multiples"), el("p", *legend, class_="legend")),
+        table(["", "n", "5%", "25%", "median", "75%", "95%"], data),
     )
-
-
-def _multiples(
-    chapter: Chapter, found: Sequence[dict[str, Floats]], words: dict[str, str], zero: bool = False
-) -> tuple[Markup, Markup]:
-    """One small plot of several curves for each model, and its quantiles as a table."""
-    plots, data = [], []
-    for entry, given in zip(chapter.entries, found, strict=True):
-        values = {name: numbers[np.isfinite(numbers)] for name, numbers in given.items()}
-        low, high = _range(values.values(), zero)
-        counts = {name: _heights(one, low, high) for name, one in values.items()}
-        most = max(float(count.max()) for count in counts.values()) or 1.0
-        curves = [_steps(counts[name] / most, name) for name in words if len(values[name])]
-        middle = 100 * -low / (high - low)
-        guide = [el("path", d=f"M{middle:.2f} 0V100", class_="curve zero")] if zero else []
-        label = f"{entry.label}: {', '.join(words.values())}"
-        size: dict[str, object] = {"viewBox": "0 0 100 100", "preserveAspectRatio": "none"}
-        size |= {"width": "100%", "height": 130}
-        picture = el("svg", *guide, *curves, class_="curves", role="img", aria_label=label, **size)
-        ends = [el("span", f"{end:.2g}") for end in ((low, 0, high) if zero else (low, high))]
-        plots.append(el("div", el("h4", entry.label), picture, el("p", *ends, class_="ends"), class_="small"))
-        data += [
-            [f"{entry.label}, {word}", f"{len(values[name]):,}", *_quantiles(values[name])]
-            for name, word in words.items()
-        ]
-    legend = [
-        el("span", el("svg", el("path", d="M0 7H26", class_=f"curve {name}"), width=26, height=14), word, class_="key")
-        for name, word in words.items()
-    ]
-    plot = el("div", el("div", *plots, class_="multiples"), el("p", *legend, class_="legend"))
-    return plot, table(["", "n", "5%", "25%", "median", "75%", "95%"], data)
 
 
 def _heights(values: Floats, low: float, high: float) -> Floats:
@@ -285,14 +254,12 @@ def _heights(values: Floats, low: float, high: float) -> Floats:
     return counts
 
 
-def _range(values: Iterable[Floats], zero: bool) -> tuple[float, float]:
-    """From the lowest to the highest thousandth; what lies outside is put at the ends. With `zero` in the middle."""
+def _range(values: Iterable[Floats]) -> tuple[float, float]:
+    """From the lowest to the highest thousandth; what lies outside is put at the ends."""
     found = np.concatenate(list(values))
     if not len(found):
         return -1.0, 1.0
     low, high = np.quantile(found, [0.002, 0.998]).tolist()
-    if zero:
-        low, high = -max(abs(low), abs(high)), max(abs(low), abs(high))
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
 
