@@ -86,19 +86,12 @@ def test_p_values_are_corrected_over_benchmarks_and_metrics(run: Run, write: Wri
     for bench in "xyz":
         write("one", [1] * 30 + [0] * 30, bench)
         write("two", [1] * 22 + [0] * 38, bench)
-    found = {name: json.loads(run("one", "two", "--json", "--correct", name)[1]) for name in ("holm", "fdr")}
-    for one, other in zip(*(found[name]["differences"] for name in ("holm", "fdr")), strict=True):
-        assert (
-            one["changes"]["original"]["p"]
-            == other["changes"]["original"]["p"]
-            < other["changes"]["original"]["adjusted"] + 1e-12
-        )
-        assert one["changes"]["original"]["adjusted"] >= other["changes"]["original"]["adjusted"]
-    p_value = found["holm"]["differences"][0]["changes"]["original"]["p"]
-    assert found["holm"]["differences"][0]["changes"]["original"]["adjusted"] == pytest.approx(
-        min(1, 12 * p_value)
-    )  # 3 x 4 tests
-    assert run("one", "two", "--correct", "bonferroni")[0] == 2
+    found = json.loads(run("one", "two", "--json")[1])["differences"]
+    for one in (difference["changes"]["original"] for difference in found):
+        assert one["p"] < one["adjusted"] + 1e-12
+    first = found[0]["changes"]["original"]
+    assert first["adjusted"] == pytest.approx(min(1, 12 * first["p"]))  # 3 x 4 tests
+    assert run("one", "two", "--correct", "fdr")[0] == 2
 
 
 def test_more_than_two_runs_have_groups(run: Run, write: Write) -> None:

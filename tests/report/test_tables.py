@@ -152,7 +152,7 @@ def test_a_significant_difference_is_marked_and_the_rule_said() -> None:
     """Interval and corrected p must both say so; an interval alone, or p alone, is no finding."""
     both = change(0.05, 0.01, 0.09).model_copy(update={"adjusted": 0.03})
     alone = change(0.06, 0.01, 0.09).model_copy(update={"adjusted": 0.06})
-    text = render_compared(Compared([compared(original=both, augmented=alone)], [Flips(0, 0, 0, [], [])]), "holm")
+    text = render_compared(Compared([compared(original=both, augmented=alone)], [Flips(0, 0, 0, [], [])]))
     assert "+5.0 [+1.0, +9.0]*" in text and "+6.0 [+1.0, +9.0]*" not in text and "0.0300*" in text
     assert "* significant: the interval leaves zero out and the corrected p is below 0.05" in " ".join(text.split())
 
@@ -160,7 +160,7 @@ def test_a_significant_difference_is_marked_and_the_rule_said() -> None:
 def test_flips_have_their_image_both_margins_and_how_many_there_are() -> None:
     texts_ = Texts(caption="a dog", positives=[], negatives=["a cat"])
     items = [FlippedItem(str(n), f"{n}.jpg", 1.0, -0.1, 0.2, texts_) for n in range(2)]
-    text = render_compared(Compared([compared()], [Flips(5, 0, 5, items, [])]), "holm")
+    text = render_compared(Compared([compared()], [Flips(5, 0, 5, items, [])]))
     head = next(line for line in text.splitlines() if "became" in line and "image" in line)
     assert [cell.strip() for cell in head.split("┃")[1:-1]] == [
         "item", "image", "became", "margin before", "margin after", "caption", "negative",
@@ -178,7 +178,7 @@ def test_the_n_with_a_positive_of_a_comparison() -> None:
 
 def test_of_fewer_than_six_images_nothing_can_be_found() -> None:
     few = change(0.05, 0.01, 0.09).model_copy(update={"detectable": 6 / 5})
-    text = render_compared(Compared([compared(original=few)], [Flips(0, 0, 0, [], [])]), "holm")
+    text = render_compared(Compared([compared(original=few)], [Flips(0, 0, 0, [], [])]))
     assert "120.00" not in text and "none" in text
 
 
@@ -238,7 +238,7 @@ def test_tables_fit_the_screen_and_lose_nothing(columns: int, screen: Callable[[
     long = "  a split with words of a name"
     made = {
         "eval": lambda: render([Line("replace", NUMBERS), Line(long, NUMBERS)], "text", "a caption " * 20),
-        "compare": lambda: render_compared(Compared([found], [Flips(0, 0, 0, [], [])]), "holm"),
+        "compare": lambda: render_compared(Compared([found], [Flips(0, 0, 0, [], [])])),
     }
     for name, make in made.items():
         screen(None)
@@ -259,7 +259,7 @@ def test_at_80_columns_the_table_of_eval_keeps_its_form(screen: Callable[[int | 
     assert lines[0][:4] == ["replace", "1,234", "61.6", "46.8 (14.8)"], lines
     assert lines[1][:4] == ["", "", "[60.0, 63.0]", "[45.0, 48.0]"], lines
     moved = {name: change(0.05, 0.01, 0.09) for name in ("original", "augmented", "brittleness", "drop")}
-    both = render_compared(Compared([compared(**moved)], [Flips(0, 0, 0, [], [])]), "holm")
+    both = render_compared(Compared([compared(**moved)], [Flips(0, 0, 0, [], [])]))
     assert "│   Original accuracy  │" in both and "┃   smallest ┃" in both  # heads are folded, it stays a table
     assert "\nOrig.        +5.0 [+1.0, +9.0]\n" in both  # and where that is not enough, a list
 

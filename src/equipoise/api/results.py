@@ -271,7 +271,7 @@ class Diff(_Shown):
         return any(one.failed for one in check_gates([Gate(metric, by)], asked))
 
     def table(self) -> Table:
-        return Table(render_compared(self.compared, "holm"))
+        return Table(render_compared(self.compared))
 
     def to_frame(self) -> DataFrame:
         """One row a metric: the difference and the ends of its 95% interval in points, p-values, the verdict."""

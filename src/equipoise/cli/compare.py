@@ -18,9 +18,6 @@ def compare(
         "joined by commas: base ours_s0,ours_s1,ours_s2",
     ),
     average: AverageOption = None,
-    correct: str = typer.Option(
-        "holm", help="p-values of many tests: holm (no false finding) or fdr (few of the findings false)"
-    ),
     fail_if_worse: list[str] | None = typer.Option(
         None,
         metavar="METRIC:POINTS",
@@ -54,7 +51,7 @@ def compare(
     own = own_metrics(folders[0]) if fail_if_worse or fail_unless_shown else []
     gates = [read_gate(text, own=own) for text in fail_if_worse or []]
     gates += [read_gate(text, strict=True, own=own) for text in fail_unless_shown or []]
-    found = compare_folders(runs, seed, average, correct, flips)
+    found = compare_folders(runs, seed, average, flips)
     if gates:
         found.require_whole()
     passed = check_gates(gates, found.differences)
@@ -66,7 +63,7 @@ def compare(
         }
         typer.echo(json.dumps(value, indent=2))
     else:
-        typer.echo(render_compared(found, correct, passed))
+        typer.echo(render_compared(found, passed))
     if failed := [gate for gate in passed if gate.failed]:
         if as_json:
             for gate in failed:

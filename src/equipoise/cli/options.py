@@ -23,7 +23,7 @@ QUIET = Annotated[bool, typer.Option("--quiet", help="no progress bars and no no
 # What few people need: --help shows these below the others.
 ADVANCED = frozenset(
     """
-    --allow-missing --average --batch-size --by --cache --cap --checkpoint-every --chunk --correct
+    --allow-missing --average --batch-size --by --cache --cap --checkpoint-every --chunk
     --dataset --device --dropped --dtype --engine --even-positives --flips --hard-count --keep-all --layout
     --llm-concurrency --llm-key --llm-max-tokens --llm-temperature --masked-lm --max-skipped --no-cache
     --quiet --refine --seed --templates --weight --workers

@@ -17,13 +17,13 @@ _CUT = 60  # characters of a text in a list
 VERDICT = "the interval leaves zero out and the corrected p is below 0.05"
 
 
-def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = ()) -> str:
+def render_compared(found: Compared, gates: Sequence[Passed] = ()) -> str:
     """Everything that `compare` found, for people."""
     of_items = [one for one in found.differences if not _is_set(one)]
     notes = [printable(f"warning: {line}") for line in (*found.left_out, *found.warnings)]
     parts = [fold("\n".join([*map(gate_line, gates), conclusion(found.differences), *notes]))]
-    parts += [render_differences(found.differences), _tests(of_items, correction) if of_items else ""]
-    parts += [_groups(name, placed, found, correction) for name, placed in found.groups.items() if placed]
+    parts += [render_differences(found.differences), _tests(of_items) if of_items else ""]
+    parts += [_groups(name, placed, found) for name, placed in found.groups.items() if placed]
     for one, flipped in zip(found.differences, found.flips, strict=True):
         parts.append(_flips(one, flipped))
     return "\n".join(part for part in parts if part)
@@ -109,11 +109,10 @@ def points(change: Change | None) -> str:
     return f"{signed(change.difference)} [{low}, {high}]{mark}"
 
 
-def _tests(found: Sequence[Comparison], correction: str) -> str:
+def _tests(found: Sequence[Comparison]) -> str:
     """One line a metric: p-values and what could have been found."""
     seeds = any(one.runs != (1, 1) for one in found)
-    words = {"holm": "Holm", "fdr": "FDR"}[correction]
-    header = ["", "points", "p", f"p ({words})", "smallest detectable", "error: images"]
+    header = ["", "points", "p", "p (Holm)", "smallest detectable", "error: images"]
     header += ["seeds"] if seeds else []
     rows = []
     for one in found:
@@ -125,7 +124,7 @@ def _tests(found: Sequence[Comparison], correction: str) -> str:
             cells += [_detectable(change.detectable), _size(change.image_error)]
             rows.append(cells + ([_size(change.seed_error)] if seeds else []))
     caption = (
-        f"p ({words}): corrected for all lines of this table; smallest detectable: the true difference in points that "
+        "p (Holm): corrected for all lines of this table; smallest detectable: the true difference in points that "
         "is found in about 80 of 100 repetitions (none: fewer than eight items)"
     )
     return text_table(header, rows, caption)
@@ -144,7 +143,7 @@ def _detectable(value: float | None) -> str:
     return "none" if value is not None and value > 1 else _size(value)
 
 
-def _groups(benchmark: str, placed: Mapping[str, Sequence[Placed]], found: Compared, correction: str) -> str:
+def _groups(benchmark: str, placed: Mapping[str, Sequence[Placed]], found: Compared) -> str:
     """The models from the best down by the first metric, each value with its letters."""
     metrics = list(placed)
     by_name = {metric: {one.model: one for one in placed[metric]} for metric in metrics}
@@ -153,8 +152,8 @@ def _groups(benchmark: str, placed: Mapping[str, Sequence[Placed]], found: Compa
         cells = [by_name[metric][one.model] for metric in metrics]
         rows.append([one.model, *(f"{100 * cell.value:.1f}  {cell.letters}" for cell in cells)])
     caption = (
-        "Models that share a letter do not differ significantly (every pair tested, corrected by "
-        f"{correction} within a metric); a is the best."
+        "Models that share a letter do not differ significantly (every pair tested, corrected by Holm within a "
+        "metric); a is the best."
     )
     changes = next(one.changes for one in found.differences if one.benchmark == benchmark)
     return text_table([benchmark, *(info(metric, changes.get(metric)).title for metric in metrics)], rows, caption)

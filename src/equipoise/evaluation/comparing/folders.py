@@ -12,7 +12,7 @@ import numpy as np
 from equipoise.benchmarks.base import PLAIN
 from equipoise.core.errors import UserError
 from equipoise.evaluation.comparing.differences import Run, load_run, shared_metrics
-from equipoise.evaluation.comparing.inference import CORRECTIONS
+from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import Model, Placed, compare_models, place, require_seeds
 from equipoise.evaluation.record import Comparison
 from equipoise.evaluation.results import Texts, find_runs, is_outcomes_only, read_result, read_run, read_shown
@@ -50,15 +50,13 @@ def seeds_of(text: str) -> list[Path]:
 
 
 def compare_folders(
-    models: Sequence[str | Path], seed: int = 0, average: str | None = None, correction: str = "holm", most: int = 10
+    models: Sequence[str | Path], seed: int = 0, average: str | None = None, most: int = 10
 ) -> Compared:
     """The first of `models` against each of the others, where both have a benchmark; `most` flips of each are kept.
 
     Each model is a folder, or folders of several seeds with commas between. All are averaged by one rule: that of the
     first's headline, or the one that `average` names.
     """
-    if correction not in CORRECTIONS:
-        raise UserError(f"--correct {correction}: expected one of {', '.join(CORRECTIONS)}")
     names = [str(model) for model in models]
     folders = [seeds_of(name) for name in names]
     runs = {folder: by_benchmark(folder) for seeds in folders for folder in seeds}
@@ -106,10 +104,10 @@ def compare_folders(
             groups[name] = {
                 row.name: placed
                 for row in metrics
-                if row.less is None and (placed := place(all_of_it, row.name, path, least, seed, correction))
+                if row.less is None and (placed := place(all_of_it, row.name, path, least, seed))
             }
     named = " ".join(",".join(map(str, side)) for side in sides)
-    return Compared(_corrected(found, correction), flipped, groups, list(left_out), list(warnings), named)
+    return Compared(_corrected(found), flipped, groups, list(left_out), list(warnings), named)
 
 
 def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Path]], seed: int) -> Comparison:
@@ -149,7 +147,7 @@ def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Pat
     )
 
 
-def _corrected(found: Sequence[Comparison], correction: str) -> list[Comparison]:
+def _corrected(found: Sequence[Comparison]) -> list[Comparison]:
     """The p-values corrected for all that are printed together: every metric of every comparison."""
     tested = [
         (index, metric, change)
@@ -157,7 +155,7 @@ def _corrected(found: Sequence[Comparison], correction: str) -> list[Comparison]
         for metric, change in one.changes.items()
         if change.p is not None
     ]
-    adjusted = CORRECTIONS[correction]([change.p or 0.0 for _, _, change in tested])
+    adjusted = holm([change.p or 0.0 for _, _, change in tested])
     updates = [dict(one.changes) for one in found]
     for (index, metric, change), p_value in zip(tested, adjusted, strict=True):
         updates[index][metric] = change.model_copy(update={"adjusted": p_value})

@@ -111,26 +111,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = np.argsort(p_values, kind="stable")
     count = len(order)
     stepped = np.maximum.accumulate(np.asarray(p_values, dtype=float)[order] * (count - np.arange(count)))
-    return _back(np.minimum(stepped, 1.0), order)
-
-
-def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Adjusted for the false discovery rate: of the findings below 0.05, 5% are false on average.
-
-    Holds for independent and for positively dependent tests, as metrics of one model on one benchmark are.
-    """
-    order = np.argsort(p_values, kind="stable")
-    count = len(order)
-    ratios = np.asarray(p_values, dtype=float)[order] * count / (1 + np.arange(count))
-    return _back(np.minimum(np.minimum.accumulate(ratios[::-1])[::-1], 1.0), order)
-
-
-CORRECTIONS = {"holm": holm, "fdr": benjamini_hochberg}
-
-
-def _back(values: Floats, order: np.ndarray) -> list[float]:
-    found = np.empty(len(order))
-    found[order] = values
+    found = np.empty(count)
+    found[order] = np.minimum(stepped, 1.0)
     return found.tolist()
 
 

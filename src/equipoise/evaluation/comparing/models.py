@@ -191,12 +191,7 @@ class Placed:
 
 
 def place(
-    models: Sequence[Model],
-    metric: str,
-    path: Sequence[str] = (),
-    least: int = 1,
-    seed: int = 0,
-    correction: str = "holm",
+    models: Sequence[Model], metric: str, path: Sequence[str] = (), least: int = 1, seed: int = 0
 ) -> list[Placed]:
     """The models from the best down, with letters: every pair is tested, the p-values corrected for all pairs.
 
@@ -222,7 +217,7 @@ def place(
     else:
         found = [compare_models(models[a].runs, models[b].runs, seed, path, least)[metric] for a, b in pairs]
         p_values = [1.0 if one is None or one.p is None else one.p for one in found]
-    adjusted = inference.CORRECTIONS[correction](p_values)
+    adjusted = inference.holm(p_values)
     ranks = combinations(range(len(order)), 2)
     different = [pair for pair, p_value in zip(ranks, adjusted, strict=True) if p_value < 1 - stats.LEVEL]
     groups_of_ranks = inference.groups(len(order), different)
