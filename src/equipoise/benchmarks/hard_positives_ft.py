@@ -16,14 +16,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
 from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Raw, check_splits
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_json
 from equipoise.data.items import Edit, ImageRef, Item, Operation, Text
-from equipoise.data.readers.records import explain, jsonl_lines, short
+from equipoise.data.readers.records import jsonl_lines, short, validated
 
 _FILES: dict[Operation, str] = {"replace": "replace_hp.jsonl", "swap": "swap_hp.jsonl"}
 _CAPTIONS = "captions_train2017.json"
@@ -66,13 +64,7 @@ def _captions(path: Path) -> list[_Annotation]:
     notes = value.get("annotations") if isinstance(value, dict) else None
     if not isinstance(notes, list) or not notes:
         raise UserError(f"{path}: expected COCO's object with annotations, found {short(value)}")
-    try:
-        return TypeAdapter(list[_Annotation]).validate_python(notes)
-    except ValidationError as error:
-        problems = Problems(str(path))
-        explain(error, "annotation", problems)
-        problems.raise_if_any("Get the file again.")
-        raise  # never: a ValidationError has a problem at least
+    return validated(list[_Annotation], notes, str(path), "Get the file again.", "annotation")
 
 
 def _answers(path: Path, captions: Sequence[_Annotation]) -> list[str]:

@@ -27,7 +27,7 @@ from equipoise.core.files import read_json, write_json
 from equipoise.core.plugins import is_named, load_named, own_code
 from equipoise.data.items import Item, load_items
 from equipoise.data.readers.item_tables import TABLES, load_item_table, require_image_column
-from equipoise.data.readers.records import explain, kind_of
+from equipoise.data.readers.records import explain, kind_of, validated
 
 log = logging.getLogger(__name__)
 
@@ -256,14 +256,7 @@ def _read_facts(path: Path, items: Sequence[Item]) -> Benchmark | None:
     """The benchmark that was written next to `path`, if these are its items still."""
     if not _beside(path).is_file():
         return None
-    value = read_json(_beside(path))
-    try:
-        found = TypeAdapter(Benchmark).validate_python(
-            value | {"load": load_file} if isinstance(value, dict) else value
-        )
-    except ValidationError as error:
-        problems = Problems(str(_beside(path)))
-        explain(error, "", problems)
-        problems.raise_if_any("Build the file again with `equipoise bench build`, or delete this one.")
-        raise  # never: a ValidationError has a problem at least
+    value, fix = read_json(_beside(path)), "Build the file again with `equipoise bench build`, or delete this one."
+    value = value | {"load": load_file} if isinstance(value, dict) else value
+    found = validated(Benchmark, value, str(_beside(path)), fix)
     return found if named_by_ids(found.name, items) else None

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.core.errors import Problems, UserError, printable
 from equipoise.core.files import read_json
-from equipoise.data.readers.records import explain
+from equipoise.data.readers.records import validated
 from equipoise.evaluation.comparing import models
 from equipoise.evaluation.comparing.differences import Run, load_run, shared_metrics
 from equipoise.evaluation.comparing.folders import rule_of
@@ -296,19 +296,13 @@ class _Points(BaseModel):
 
 def read_points(path: Path) -> list[Point]:
     """The points of a JSON file: a list of {"label", "benchmark", "metrics", "average", "source"}."""
-    problems = Problems(str(path))
-    found: list[Point] = []
-    try:
-        found = _Points.model_validate({"points": read_json(path)}).points
-    except ValidationError as error:
-        explain(error, "", problems)
+    fix = 'Expected a list: [{"label": "people", "benchmark": "replace", "metrics": {"original": 0.97}}], as fractions.'
+    found, problems = validated(_Points, {"points": read_json(path)}, str(path), fix).points, Problems(str(path))
     for place, point in enumerate(found):
         for name, value in point.metrics.items():
             if name not in METRICS:
                 problems.add(f"[{place}].metrics", f"no metric {name!r} ({', '.join(METRICS)})")
             elif not -1 <= value <= 1:
                 problems.add(f"[{place}].metrics.{name}", f"{value:g} is no fraction; 76.6 percent is 0.766")
-    problems.raise_if_any(
-        'Expected a list: [{"label": "people", "benchmark": "replace", "metrics": {"original": 0.97}}], as fractions.'
-    )
+    problems.raise_if_any(fix)
     return found

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_json, sha256_json
-from equipoise.data.readers.records import explain
+from equipoise.data.readers.records import validated
 
 SCHEMA = 1
 FILE = "study.json"
@@ -86,13 +86,8 @@ def read_study(folder: str | Path) -> Study:
     version = value.get("version") if isinstance(value, dict) else None
     if isinstance(version, int) and version > SCHEMA:
         raise UserError(f"{path}: written by a newer version of equipoise (schema {version}); update it to read this")
-    problems = Problems(str(path))
-    try:
-        study = Study.model_validate_json(Path(path).read_bytes())
-    except ValidationError as error:
-        explain(error, "", problems)
-        problems.raise_if_any("Make the study again, in another folder.")
-        raise AssertionError("a file that does not validate has problems") from None
+    fix = "Make the study again, in another folder."
+    study, problems = validated(Study, path.read_bytes(), str(path), fix), Problems(str(path))
     for place, question in enumerate(study.questions):
         if question.number != place:
             problems.add(f"questions.{place}", f"number: expected {place}, found {question.number}")
@@ -100,7 +95,7 @@ def read_study(folder: str | Path) -> Study:
             problems.add(f"questions.{place}", f"image: there is no picture {question.image}")
         if not 2 <= len(question.texts) <= MOST_TEXTS:
             problems.add(f"questions.{place}", f"texts: expected 2 to {MOST_TEXTS}, found {len(question.texts)}")
-    problems.raise_if_any("Make the study again, in another folder.")
+    problems.raise_if_any(fix)
     return study
 
 

@@ -11,13 +11,14 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from equipoise.core.errors import Problems, UserError, reading
 from equipoise.core.files import DECODER, opened, parse, parse_json, read_text, whole, why
 from equipoise.data.readers import parquet
 
 Record = TypeVar("Record", bound=BaseModel)
+Whole = TypeVar("Whole")
 MOST_BYTES = 64 * 2**20  # of a line; a file without line ends must not fill the memory
 LONGEST_CELL = 10_000_000  # characters; CREPE's lists of negatives pass the csv module's own limit
 QUOTES = "A cell that holds a separator, a quote or a line break must be in double quotes."
@@ -183,6 +184,17 @@ def explain(error: ValidationError, where: str, problems: Problems) -> None:
         field = ".".join(str(part) for part in detail["loc"]) or "the record"
         found = "" if detail["type"] in {"value_error", "missing"} else f"; found {short(detail['input'])}"
         problems.add(where, f"{field}: {message[0].lower()}{message[1:]}{found}")
+
+
+def validated(kind: type[Whole], value: Any, about: str, fix: str, where: str = "") -> Whole:
+    """A value, or JSON in bytes, as `kind`; everything that is wrong with it in one error."""
+    problems, adapter = Problems(about), TypeAdapter(kind)
+    try:
+        return adapter.validate_json(value) if isinstance(value, bytes) else adapter.validate_python(value)
+    except ValidationError as error:
+        explain(error, where, problems)
+        problems.raise_if_any(fix)
+        raise  # never: a ValidationError has a problem at least
 
 
 def short(value: Any) -> str:
