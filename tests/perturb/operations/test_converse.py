@@ -28,6 +28,8 @@ def _texts(text: str) -> dict[str, str]:
         ("A picture of a girl riding a camel", "passive", "A picture of a camel being ridden by a girl"),
         ("A barge being pulled by two horses.", "passive", "Two horses pulling a barge."),
         ("A square filled with pigeons", "passive", "Pigeons filling a square"),
+        ("A goat with long horns standing on a cliff.", "inversion", "Standing on a cliff is a goat with long horns."),
+        ("Six mugs lined up on a shelf", "inversion", "Lined up on a shelf are six mugs"),
         ("An owl on a barrel.", "converse", "A barrel with an owl on it."),
         ("An owl is sitting on a barrel.", "converse", "A barrel has an owl sitting on it."),
         ("A goat standing next to a woman", "converse", "A woman with a goat standing next to her"),
@@ -83,6 +85,7 @@ def test_what_is_not_sure_is_left_alone(caption: str) -> None:
     ("caption", "never"),
     [
         ("The ferry is standing in the old harbour.", "is the ferry"),
+        ("A goat with a cart standing on a cliff", "is a goat with a cart"),  # or the cart stands there
         ("A woman riding a scooter down a hill.", "being ridden"),
         ("A hydrant standing on a kerb with two spouts", "with two spouts is"),  # the hydrant has them
         ("People walking past a truck with a sign", "are people"),  # too little at the end

@@ -40,6 +40,8 @@ _WIDE, _DONE = word_set("wide places"), word_set("taken and done")
 _RIDDEN = word_set("ridden")
 _BOARDS = frozenset(("surfboard", "surf board", "board"))  # a wave is ridden by a man on one
 _BODY = word_set("body parts") | {"hand", "mouth", "lap", "arm", "trunk", "beak"}
+_GROWN = _BODY | {"horn", "tusk", "antler", "hair", "collar"}  # a bull with long horns
+_UP = frozenset(("up", "down"))  # lined up on a bar
 _ASIDE = _MUTUAL | {"in front of", "behind", "outside", "at", "by"}
 _NEEDS_VERB = word_set("prepositions after a verb")
 _BUSY = frozenset("cooking working eating feeding".split())  # a woman cooking on a stove is not on it
@@ -124,10 +126,11 @@ _SUBJECT = "([nmk])((?:[pwg]n)?)"
 
 def place_first(clause: Clause) -> Iterator[Said]:
     """Sitting on a table is a cat. On a table is a cat. On a table sits a cat."""
-    if found := clause.match(_SUBJECT + "([br]?)([gd])(a?)(p(?:[nmk]|n[gdpwan]*[nmk]))"):
+    if found := clause.match(_SUBJECT + "([br]?)([gd])([ap]?)(p(?:[nmk]|n[gdpwan]*[nmk]))"):
         (subject,), dress, be, (verb,), how, rest = found
         where = _is_place(clause, *rest[:2]) or clause.word(rest[0]) in _GOING or rest[1].head in _WIDE
-        good = clause.word(verb) in _FIRST and where and _is_dressed(clause, dress)
+        good = clause.word(verb) in _FIRST and where and all(p.letter == "a" or clause.word(p) in _UP for p in how)
+        good &= _is_dressed(clause, dress) or (dress[0].letter == "w" and dress[1].head in _GROWN)
         good &= _is_doer(dress, [verb]) and not _describes_subject(clause, subject, rest)
         if good and _can_end(clause, subject):
             moved = _says(clause, verb, *how, *rest)
