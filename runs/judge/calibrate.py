@@ -53,7 +53,7 @@ READ = Path(__file__).resolve().parents[2] / "docs" / "perturb_reading.tsv"
 HELD = (*range(500, 507), *range(511, 517))  # about photos that the judge never saw; the last six of swaps
 BLIND = range(521, 527)  # the swaps of the blind readings since the twenty-first, a line a reader
 WORDS = (*SECTIONS, "proposed", "people", "doubtful")  # of the kinds of replaced words
-SWAPS = ("swap", *SORTS[:3])
+SWAPS = ("swap", *SORTS[:3], "two", "bare", "doing", "own")
 COMMON = (*SECTIONS, "swap")  # every kind has one of these words
 LIKELY = 0.6  # the dial lets pass only what the judge finds likelier
 MIDDLE = 3.0  # a logit
@@ -171,19 +171,19 @@ def regression(x: Any, y: Any, pull: Any) -> Any:
     return weights
 
 
-def lines(verdicts: list[Verdict], words: Sequence[str], slopes: bool) -> Lines:
-    """What each word adds to the height and, with `slopes`, to the slope; COMMON words also have what all share."""
+def lines(verdicts: list[Verdict], words: Sequence[str]) -> Lines:
+    """What each word adds to the height and (of SORTS) to the slope; COMMON words also have what all share."""
     x = np.array([logit(v.chance) for v in verdicts]) - MIDDLE
     own = np.array([[word in v.kind.split() for word in words] for v in verdicts], float)
     apart = np.array([[v.readers == name for name in ("old", "strict")] for v in verdicts], float)
-    y, bent = np.array([v.accepted for v in verdicts]), own * x[:, None] if slopes else own[:, :0]
+    y, bent = np.array([v.accepted for v in verdicts]), own * x[:, None] * [word in SORTS for word in words]
     seen = np.column_stack((np.ones(len(x)), x, apart, own, bent))
     weights = regression(seen, y, np.array([0.01] * 4 + [RIDGE] * (seen.shape[1] - 4)))
     now = np.array([v.readers == "now" and v.chance > LIKELY for v in verdicts])
     height, slope = regression(np.column_stack((np.ones(now.sum()), (seen @ weights)[now])), y[now], np.zeros(2))
-    heights, bends = weights[4 : 4 + len(words)], np.append(weights[4 + len(words) :], np.zeros(len(words)))
+    heights, bends = np.split(weights[4:], 2)
     found = {}
-    for word, own_height, own_slope in zip(words, heights, bends, strict=False):
+    for word, own_height, own_slope in zip(words, heights, bends, strict=True):
         line = np.array([own_height - MIDDLE * own_slope, own_slope]) * slope
         if word in COMMON:
             line += [height + slope * (weights[0] - MIDDLE * weights[1]), slope * weights[1]]
@@ -247,7 +247,7 @@ def main() -> None:
     blind, right = read_blind(options.shared)
     verdicts = blind + read_strict(options.verdicts)
     parts = ([v for v in verdicts if v.kind.startswith("swap") == swap] for swap in (False, True))
-    found = lines(next(parts), WORDS, False) | lines(next(parts), SWAPS, True)
+    found = lines(next(parts), WORDS) | lines(next(parts), SWAPS)
     dial.calibration()["accepted"] = found
     for word in found:
         for readers in ("old", "strict", "now"):

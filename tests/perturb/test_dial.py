@@ -92,7 +92,7 @@ def test_curves_rise_and_are_straight_between_points() -> None:
 
 
 def test_what_is_proposed_or_doubtful_must_be_likelier() -> None:
-    for kind in ("object", "action proposed", "relation doubtful", "swap number"):
+    for kind in ("object", "action proposed", "relation doubtful", "swap quality"):
         least = Dial().least(kind)
         bound = Dial().bounds["swap" if "swap" in kind else "replace"]
         assert accepted(kind, least) == pytest.approx(bound, abs=1e-9)
@@ -100,6 +100,7 @@ def test_what_is_proposed_or_doubtful_must_be_likelier() -> None:
     assert accepted("object people", 0.9) > accepted("object", 0.9) > accepted("object doubtful", 0.9)
     assert Dial().least("object proposed") > Dial().least("object") > Dial().least("object", alone=True)
     assert Dial(0.99).least("relation proposed doubtful") > 1, "never as likely as that"
+    assert Dial(0.85).least("swap number two") == 0.1, "readers have seen nothing that is less likely"
 
 
 def test_positives_of_a_kind_that_readers_accept_less_often_are_left_out() -> None:

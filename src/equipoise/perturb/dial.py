@@ -90,7 +90,10 @@ def _least(kind: str, bound: float) -> float:
     height, slope = _line(kind)
     if accepted(kind, 1.0) < bound:
         return 2.0  # never as likely as that
-    return 1 / (1 + math.exp((height - math.log(bound / (1 - bound))) / slope))
+    return max(_SEEN, 1 / (1 + math.exp((height - math.log(bound / (1 - bound))) / slope)))
+
+
+_SEEN = 0.1  # readers have hardly seen what the judge finds less likely
 
 
 def positive_rate(kind: str) -> float:

@@ -6,8 +6,9 @@ import pytest
 
 from equipoise.perturb import Caption
 from equipoise.perturb.checks.form import small_edit
+from equipoise.perturb.dial import accepted
 from equipoise.perturb.judge import SORTS
-from equipoise.perturb.operations.swap_candidates import exchanges
+from equipoise.perturb.operations.swap_candidates import exchanges, kind_of_swap
 
 
 def made(text: str, sort: str) -> list[str]:
@@ -55,6 +56,11 @@ def test_what_changes_places(text: str, sort: str, swapped: str) -> None:
         ("A man parks a car", "noun"),  # a car parks a man
         ("A red car beside a red bus", "quality"),
         ("Two dogs and two cats", "number"),
+        ("Two boys near a field", "number"),  # two fields
+        ("People sitting on a bench", "number"),  # a person on benches
+        ("A tower with four clocks", "number"),
+        ("A goat in the midst of some cars", "number"),
+        ("A goat next to two cars by himself", "number"),
         ("A dog", "phrase"),
         ("A man with two dogs is running", "number"),  # is, are
         ("A man watches as two dogs run", "number"),
@@ -114,6 +120,18 @@ def test_every_swap_is_of_the_words_of_the_caption_or_their_number() -> None:
         assert each.candidate.text != text
         if SORTS[each.pair.sort] in {"quality", "phrase"}:
             assert sorted(each.candidate.text.lower().split()) == sorted(text.lower().split()), each
+
+
+def test_a_swap_of_numbers_has_the_words_by_which_it_is_calibrated() -> None:
+    def kinds(text: str) -> list[str]:
+        return [kind_of_swap(each) for each in exchanges(Caption(text)) if SORTS[each.pair.sort] == "number"]
+
+    assert made("A cat on a bench next to two mugs", "number") == ["Two cats on a bench next to a mug"]
+    assert kinds("A man feeding two horses") == ["swap number two doing"]
+    assert kinds("A giraffe standing near trees") == ["swap number bare"]
+    assert kinds("A woman with three dogs") == ["swap number own"]
+    assert kinds("Three women next to a dog") == ["swap number"]
+    assert accepted("swap number two", 0.8) > accepted("swap number", 0.8) > accepted("swap number doing", 0.8)
 
 
 def test_a_number_that_another_caption_sees_otherwise_stays() -> None:

@@ -21,9 +21,9 @@ from equipoise.perturb.recipe import Candidate, edited
 Sort = Literal["quality", "number", "noun"]
 Span = tuple[int, int]  # characters
 ONE = frozenset(("a", "an", "one"))
-_EXACT = word_set("counted numbers") - {"several"}
-_SEVERAL = _EXACT | {"several", "some", "many", ""}
-_GROUPS = frozenset("couple group pair bunch".split())
+_EXACT = frozenset(("two", "three"))  # four towers with a clock hardly anybody sees
+_SEVERAL = _EXACT | {"several", "some", ""}
+_GROUPS = frozenset("couple group pair".split())
 _POINTS = (word_set("words that point") | word_set("pronouns of persons")) - {"one", "that", "which", "who"}
 _AGREE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has"}
 _OF_SEVERAL = frozenset("different various other matching similar".split())
@@ -31,12 +31,16 @@ _RIDDEN = frozenset(("ridden", "board", "bike-motor"))  # sets of exclusive.txt
 _ALONE = frozenset("alone single lone solo only".split())
 _TOGETHER = word_set("done by several")
 _DONE_BY_EACH = frozenset("ride drive wear use".split())
+_PLACES = word_set("places of things") | word_set("scenes of all")
+_WITHIN = word_set("links within")
+_SURROUNDINGS = word_set("sets of places") | {"animal-place", "playing-ground", "building-part", "kitchen-big"}
 _PARTS = word_set("body parts") | word_set("parts and surroundings")
 
 
 class Exchange(NamedTuple):
     candidate: Candidate
     pair: Pair
+    more: str = ""  # words of its kind after the sort
 
 
 def exchange(candidate: Candidate, sort: Sort, spans: list[Span], into: list[str]) -> Exchange:
@@ -105,7 +109,17 @@ def number_exchanges(caption: Caption) -> Iterator[Exchange]:
             continue
         told = any(_is_told_several(caption, one) for one in (first, second) if not one.several)
         if not told and _can_change(caption, first, second) and (made := _exchanged(caption, first, second)):
-            yield made
+            yield made._replace(more=_kind(caption, first, second))
+
+
+def _kind(caption: Caption, first: Count, second: Count) -> str:
+    """What readers accept more or less often than other numbers: "two", a bare plural, what is done to the second thing
+    ("holding"), what the first has or a list goes on with."""
+    link, several = caption.units[second.start - 1], first if first.several else second
+    direct = not any(unit.kind == "noun" for unit in caption.units[first.head + 1 : second.start])
+    own = (link.word == "with" and direct) or (link.word in {"and", ","} and not direct)
+    found = {"two": several.words == "two", "bare": not several.words, "doing": link.kind == "verb", "own": own}
+    return " ".join(word for word, holds in found.items() if holds)
 
 
 def _modifiers(caption: Caption, count: Count) -> tuple[str, ...]:
@@ -122,6 +136,11 @@ def _can_change(caption: Caption, first: Count, second: Count) -> bool:
         return False
     if any(unit.kind == "verb" and unit.lemma in _DONE_BY_EACH for unit in units) or _names_a_mount(caption):
         return False
+    links = [between[-1].word] + [units[first.start - 1].word] * (first.start > 0 and not first.several)
+    if any(link in _WITHIN or link.endswith(("middle of", "midst of")) for link in links):
+        return False  # a person on benches, a cat on two benches by a window
+    if any(not one.several and (one.noun in _PLACES or sets_of(one.noun) & _SURROUNDINGS) for one in (first, second)):
+        return False  # fields
     nouns = [noun_of(units[phrase.head]) for phrase in caption.phrases]
     if first.noun != second.noun and any(nouns.count(one.noun) > 1 for one in (first, second)):
         return False

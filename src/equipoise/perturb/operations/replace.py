@@ -20,7 +20,7 @@ from equipoise.perturb.bias.importance_weights import gaps
 from equipoise.perturb.dial import Dial, accepted, positive_kind, positive_rate
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import lemma_of
-from equipoise.perturb.english.plausibility import IMPOSSIBLE, NOT_KNOWN, doubts
+from equipoise.perturb.english.plausibility import IMPOSSIBLE, NOT_KNOWN, Doubt, doubts
 from equipoise.perturb.english.vocabulary import SECTIONS, Section, count, word_set
 from equipoise.perturb.judge import chances, reading_of, readings_of
 from equipoise.perturb.recipe import Candidate, Kind, Made, Op, Proposal, Refused, Sources, replaced
@@ -101,13 +101,14 @@ def replace_negative(caption: Caption, sources: Sources, rng: random.Random, tar
 def doubt_of(caption: Caption, proposal: Proposal) -> int:
     """How much speaks against a new word where it would stand: nothing (captions have it beside all its neighbours),
     that this is not known, or that it is unlikely. What is impossible the checks drop, and say why."""
-    if proposal.by == "captions" and proposal.target == "attribute":
-        return 0
+    return max((doubt.weight for doubt in _doubts(caption, proposal)), default=0)
+
+
+def _doubts(caption: Caption, proposal: Proposal) -> Iterator[Doubt]:
     place = caption.units_of((proposal.start, proposal.end))
-    if place is None:
-        return 0
-    word = lemma_of(proposal.to, proposal.target)
-    return max((doubt.weight for doubt in doubts(caption, *place, word, proposal.target, proposal.mark)), default=0)
+    if place is None or (proposal.by == "captions" and proposal.target == "attribute"):
+        return iter(())
+    return doubts(caption, *place, lemma_of(proposal.to, proposal.target), proposal.target, proposal.mark)
 
 
 def drawn(
@@ -258,10 +259,10 @@ def replace_best(caption: Caption, sources: Sources, rng: random.Random, dial: D
     asked = dial_for(caption, dial)
     if is_bounded(caption.text) or asked is None:
         return
-    text, queue = caption.text, []
+    text, queue, low = caption.text, [], min(asked.least(f"{target} people", alone=True) for target in SECTIONS)
     judged = itertools.chain.from_iterable(itertools.chain.from_iterable(judged_of(caption, sources).values()))
     for place, (each, row) in enumerate(judged):
-        if row[0] >= asked.least(kind := kind_of(each, text), alone=True):
+        if row[0] >= low and row[0] >= asked.least(kind := kind_of(each, text), alone=True):
             queue.append((-accepted(kind, row[0]), place, each, row[0], False))
     heapq.heapify(queue)
     while queue:  # doubts take long: asked of the likeliest alone
@@ -320,7 +321,7 @@ _PROPOSED = {target: f"{target} proposed" for target in SECTIONS}
 
 def with_doubt(caption: Caption, proposal: Proposal) -> str:
     """The kind, and whether captions lack the new word beside its neighbours."""
-    return kind_of(proposal, caption.text) + (" doubtful" if doubt_of(caption, proposal) else "")
+    return kind_of(proposal, caption.text) + (" doubtful" if any(_doubts(caption, proposal)) else "")
 
 
 def why(chances: list[float]) -> str:

@@ -18,7 +18,7 @@ from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.forms import article_before, inflect, like
 from equipoise.perturb.english.plausibility import COLOURS
 from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person, sets_of
+from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person, same_sort, sets_of
 from equipoise.perturb.judge import SORTS, readings_of, swaps
 from equipoise.perturb.operations.counts import ONE, Exchange, Sort, exchange, is_countable, noun_of, number_exchanges
 from equipoise.perturb.operations.replace import why
@@ -50,8 +50,9 @@ def exchanges(caption: Caption) -> Iterator[Exchange]:
             continue
         between = caption.units[one.end : other.start]
         mutual = any(unit.kind == "verb" and unit.lemma in MUTUAL for unit in between)
-        if is_animate(nouns[0]) != is_animate(nouns[1]) or mutual:
-            continue  # a street parked on a man; boys who pass girls
+        alive = is_animate(nouns[0])
+        if alive != is_animate(nouns[1]) or mutual or not (alive or same_sort(*nouns)):
+            continue  # a street parked on a man; boys who pass girls; a tree next to a hydrant
         alike = caption.is_plural(one) == caption.is_plural(other)
         if not alike:
             yield from filter(None, [_inflected(caption, one, other)])
@@ -201,7 +202,7 @@ def prepare_swaps(captions: Sequence[Caption]) -> None:
 
 def kind_of_swap(exchange: Exchange) -> str:
     """As the calibration counts it."""
-    return f"swap {SORTS[exchange.pair.sort]}"
+    return f"swap {SORTS[exchange.pair.sort]} {exchange.more}".rstrip()
 
 
 def swap_judged(caption: Caption, sources: Sources, rng: random.Random, dial: Dial) -> Made:
