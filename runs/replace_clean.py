@@ -308,9 +308,8 @@ def as_json(items: Sequence[Item]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "source", type=existing(), help="folder of VL-CheckList's annotations, or of REPLACE's four files"
-    )
+    folders = existing("Relation/vg", "Attribute/vg")
+    parser.add_argument("source", type=folders, help="folder of VL-CheckList's annotations")
     items = replace.load(parser.parse_args().source)
     with atomic_write(VERDICTS) as handle:
         handle.write(as_json(items))
