@@ -49,20 +49,23 @@ OLD_AS = {"usual + positives": BOTH.label, "matched negatives": USUAL.label}  # 
 
 
 def on_photos(path: Path) -> dict[str, dict[str, float]]:
-    """Row -> column -> points against captions alone, means over seeds; what the file does not have is left out."""
-    found: dict[str, list[dict[str, float]]] = {}
+    """Row -> column -> points against captions alone, means over common seeds; what the file lacks is left out."""
+    found: dict[str, dict[int, dict[str, float]]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         one = json.loads(line)
         if one.get("stage", "final") in ("final", "styles"):
-            found.setdefault(one["name"], []).append(one["found"])
+            found.setdefault(one["name"], {})[one["seed"]] = one["found"]
 
-    def mean(name: str, keys: Sequence[str]) -> float:
-        return float(np.mean([[one[key] for key in keys] for one in found[name]]))
+    def change(name: str, keys: Sequence[str]) -> float:
+        """On the bases that both models start from."""
+        both = found[name].keys() & found["control"].keys()
+        return float(np.mean([[found[name][seed][key] - found["control"][seed][key] for key in keys] for seed in both]))
 
-    known = {column: keys for column, keys in KEYS.items() if all(key in found["control"][0] for key in keys)}
+    any_control = next(iter(found["control"].values()))
+    known = {column: keys for column, keys in KEYS.items() if all(key in any_control for key in keys)}
     names = {row: name if name in found else f"{name}-swaps" for row, name in PHOTOS.items()}
     return {
-        row: {column: mean(name, keys) - mean("control", keys) for column, keys in known.items()}
+        row: {column: change(name, keys) for column, keys in known.items()}
         for row, name in names.items()
         if name in found
     }

@@ -25,6 +25,7 @@ NAMES = {
     "ours-best-known": "... and REPLACE's words in training",
 }
 MORE = {
+    "hp-hn-best-as-ours": "the paper's recipe with the setting chosen for ours",
     "hp-hn-0": "the paper's recipe, weight of negatives 0",
     "hp-hn-0.25": "... 0.25",
     "hp-hn-0.5": "... 0.5",
@@ -77,12 +78,12 @@ ABLATIONS = {  # title: models, all trained on the same texts
     "CE-CLIP, Table 4 (`balanced` and swaps)": [
         "control", "ce-clip-itc", "ce-clip-imc", "ce-clip-cmr", "ce-clip-swaps", "ce-clip-fixed",
     ],
-    "rivals, also with parts of ours (`balanced`)": [
-        "hp-hn", "hp-hn-keep", "hp-hn-margin", "ce-clip", "ce-clip-positives", "svlc", "dac", "ours",
-    ],
     "1,024 texts a step (`balanced`)": ["control-equal", "hn-equal", "hp-hn-equal", "ce-clip-equal", "ours"],
-    "ours without a part (`balanced`)": ["ours", *(name for name in MORE if name.startswith("ours-"))],
 }  # fmt: skip
+CHANGES = [  # against captions alone, on the bases that each has
+    "hn", "hp-hn", "hp-hn-keep", "hp-hn-margin", "ce-clip", "ce-clip-positives", "svlc", "dac", "ours",
+    *(name for name in MORE if name.startswith("ours-")), "hp-hn-best", "hp-hn-best-as-ours", "ours-best",
+]  # fmt: skip
 PRINTED = {  # in the papers
     "hp-hn-0": ("weight 0", "hp_table_3", "hp", (1, 6)),
     "hp-hn-0.25": ("0.25", "hp_table_3", "hn-25", (1, 6)),
@@ -126,8 +127,8 @@ PAIRS = [
     ("ours", "hp-hn-equal"), ("ours", "ce-clip-equal"), ("hp-hn-0", "control"), ("hp-hn-swaps", "hp-hn-0"),
     ("hp-hn-replace-only", "hp-hn-swaps"), ("hp-hn-swap-only", "hp-hn-swaps"), ("ce-clip-itc", "control"),
     ("ce-clip-imc", "ce-clip-itc"), ("ce-clip-cmr", "ce-clip-itc"), ("ce-clip-swaps", "ce-clip-itc"),
-    ("ce-clip-fixed", "ce-clip-swaps"), ("hp-hn-keep", "hp-hn"), ("hp-hn-margin", "hp-hn"), ("ours", "hp-hn-margin"),
-    ("ours", "hp-hn-keep"), ("ce-clip-positives", "ce-clip"),
+    ("ce-clip-fixed", "ce-clip-swaps"), ("ours-best", "hp-hn-best-as-ours"), ("hp-hn-best-as-ours", "control"),
+    *((name, "control") for name in ("hp-hn-keep", "hp-hn-margin", "ce-clip-positives", "svlc", "dac")),
 ]  # fmt: skip
 WORDS = {  # of REPLACE, by the word that is replaced; the others are in no group
     "in training": ["wearing", "on top of", "sitting", "large", "big", "huge"],  # training rewords them as REPLACE does

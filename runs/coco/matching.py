@@ -65,7 +65,7 @@ from equipoise.train.recipes.shared import ANY
 from equipoise.train.step.backward import backward
 from equipoise.train.step.optim import adamw, clamp_scale, learning_rate, set_learning_rate
 
-SEEDS = (0, 1, 2)
+SEEDS = range(6)
 BATCH = 256
 HEAD_RATE, RATE = 4e-4, 1e-4
 HEAD_PASSES, PASSES = 1.0, 0.5  # over the training captions
@@ -249,7 +249,7 @@ def work(task: tuple[str, int, dict[str, str]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=existing("train-balanced.jsonl", "train-swaps.jsonl", "test-captions.jsonl"))
-    parser.add_argument("--out", type=existing("views", "base", "pooled-t.npz"), required=True, help="of base.py")
+    parser.add_argument("--out", type=existing("views", "base"), required=True, help="of base.py")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--only", nargs="*", default=JOBS, choices=JOBS)

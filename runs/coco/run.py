@@ -6,8 +6,8 @@
 
 `search`: every recipe of the contest has the same 20 settings on one base of each text tower: four kinds of training
 (`TRIED`), each averaged with the base in five shares. `chosen` has the rule. `final`: everything that is in the tables,
-on three bases of each text tower, each with its own seed; the kept results have CE-CLIP's ablation and the variants of
-ours on the first base alone. Several of these commands may work on one OUT. A model needs up to 10 GB of memory.
+on six bases of each text tower, each with its own seed; the kept results have some models on three.
+Several of these commands may work on one OUT. A model needs up to 10 GB of memory.
 
 Training texts: NegCLIP's, which exchange words; `balanced`, which replaces words (2.1 % exchange); `both`, balanced
 with exchanges added; `phrases`, balanced with short phrases added (phrases.py); `thesaurus`, more of them
@@ -25,6 +25,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -51,7 +52,7 @@ from equipoise.train.run.options import Hardware, Saving
 
 RATE, BATCH = 5e-5, 256
 PAPER, CE = "hard_positives_kamath_2024", "ce_clip_zhang_2024"
-SEEDS = (0, 1, 2)
+SEEDS = range(6)
 CONTEST = {
     "hn": ("hn_only", {}),
     "hp-hn": (PAPER, {}),
@@ -83,6 +84,7 @@ MAIN = [
 ]
 BEST = [job(f"{name}-best", recipe, **options) for name, (recipe, options) in CONTEST.items()]  # texts and rate: chosen
 BEST += [job("ours-best-known", OURS)]  # as chosen, and REPLACE's words in the training texts
+AS_OURS = [job(f"{name}-best-as-ours", CONTEST[name][0]) for name in ("hn", "hp-hn", "ce-clip")]  # our setting
 EQUAL = [  # 1,024 texts a step for every recipe, which is what ours has
     job("control-equal", "control", batch_size=1024),
     job("hn-equal", "hn_only", batch_size=512),
@@ -159,9 +161,10 @@ def base_of(tower: str, seed: int) -> str:
 
 
 TEXTS: dict[str, list[Item]] = {}
+Task = tuple[str, str, Job, int, dict[str, str]]  # text tower, stage, model, base, paths
 
 
-def work(task: tuple[str, str, Job, int, dict[str, str]]) -> None:
+def work(task: Task) -> None:
     """One model: trained, measured as it is or averaged with its base, its lines written."""
     tower, stage, job, seed, where = task
     data, photos, device = where["data"], f"{where['data']}/photos", where["device"]
@@ -178,12 +181,13 @@ def work(task: tuple[str, str, Job, int, dict[str, str]]) -> None:
         return
     started, wise, shares = time.monotonic(), 1.0, [1.0]
     try:
-        if "-best" in job.name:
-            setting = chosen(own, job.name.partition("-best")[0])
+        tuned, best, changed = job.name.partition("-best")
+        if best:
+            setting = chosen(own, "ours" if changed == "-as-ours" else tuned)
             wise = setting["wise"]
-            texts = "known" if job.name.endswith("-known") else setting["train"]
+            texts = "known" if changed == "-known" else setting["train"]
             job = replace(job, train=texts, speed=setting["speed"], options=tuple(setting["options"].items()))
-        if "-best" in job.name or (stage == "search" and job.name != "control"):
+        if best or (stage == "search" and job.name != "control"):
             shares = [*(share for share in SHARES if share != wise), wise]
         rows = flickr.pooled(str(out / f"pooled-{base}.npz"))
         flickr.remember(rows)
@@ -272,6 +276,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="what base.py writes, or is still writing")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=2, help="models at a time")
+    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, choices=SEEDS, help="of the bases")
+    parser.add_argument("--only", nargs="*", help="models for the tables, in this order; s/NAME: of the scratch bases")
     parser.add_argument("--seconds", type=float, default=math.inf, help="no model is begun later")
     options = parser.parse_args()
     began = time.time()
@@ -284,22 +290,35 @@ def main() -> None:
             flickr.items_of(f"{where['data']}/{split}-{kind}.jsonl")
     known(options.out)
     gc.freeze()
-    tasks = [(tower, "search", job, 0, where) for tower in "ms" for job in SEARCH]
-    tasks += [("m", "final", job, seed, where) for seed in SEEDS for job in MAIN]
-    scratch = [("s", "final", job, seed, where) for seed in SEEDS for job in MAIN if job.name in SCRATCH]
-    tasks += scratch[: len(SCRATCH)]  # until these are done, so is the search
-    tasks += [(tower, "final", job, seed, where) for tower in "ms" for seed in SEEDS for job in BEST]
-    tasks += scratch[len(SCRATCH) :]
-    tasks += [("m", "final", job, seed, where) for job in (*EQUAL, *PAPERS, *OTHERS) for seed in SEEDS]
+    tasks = list(tasks_of(options.seeds, options.only, where))
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:  # the texts are loaded once for all
         for _ in range(2):
             for _ in pool.imap_unordered(work, tasks, chunksize=1):
                 pass
 
 
+def tasks_of(seeds: Sequence[int], only: Sequence[str] | None, where: dict[str, str]) -> Iterator[Task]:
+    if only is not None:
+        jobs = {job.name: job for job in (*MAIN, *BEST, *AS_OURS, *EQUAL, *PAPERS, *OTHERS)}
+        for named in only:
+            tower, _, name = named.rpartition("/")
+            yield from ((tower or "m", "final", jobs[name], seed, where) for seed in seeds)
+        return
+    if 0 in seeds:
+        yield from ((tower, "search", job, 0, where) for tower in "ms" for job in SEARCH)
+    scratch = [("s", "final", job, seed, where) for seed in seeds for job in MAIN if job.name in SCRATCH]
+    yield from (("m", "final", job, seed, where) for seed in seeds for job in MAIN)
+    yield from scratch[: len(SCRATCH)]  # until these are done, so is the search
+    yield from ((tower, "final", job, seed, where) for tower in "ms" for seed in seeds for job in BEST)
+    yield from scratch[len(SCRATCH) :]
+    yield from (("m", "final", job, seed, where) for job in (*AS_OURS, *EQUAL, *PAPERS, *OTHERS) for seed in seeds)
+
+
 def known(out: Path) -> None:
     """The tokens of all training texts, once for all models that start from MiniLM."""
-    model = load_model(f"hf:{out}/base/t-0/model", device="cpu")
+    while not (bases := sorted((out / "base").glob("[mt]*-0.json"))):
+        time.sleep(2)
+    model = load_model(f"hf:{bases[0].with_suffix('')}/model", device="cpu")
     assert isinstance(model, ClipModel)
     texts = {
         text

@@ -25,6 +25,7 @@ import numpy as np
 from bases import score
 from labels import (
     ABLATIONS,
+    CHANGES,
     CONTEST,
     FUSED,
     FUSED_PAIRS,
@@ -167,6 +168,24 @@ def ablation(title: str, names: Sequence[str]) -> None:
         print(f"Published for CLIP ViT-B/32 ({PUBLISHED[len(places)]}): {'; '.join(cells)}.\n")
 
 
+def changes(names: Sequence[str]) -> None:
+    """Models that share no base: what each changes against captions alone, on its own bases."""
+    heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
+    print("| change against captions alone (`balanced`) | " + " | ".join(heads) + " | recalls | CxC | bases |")
+    print("| --- |" + " ---: |" * (len(SUMMARY) + 3))
+    for name in (name for name in names if name in models("m")):
+        only = seeds("m", name, "control")
+
+        def means(model: str, only: Sequence[int] = only) -> NDArray[np.float64]:
+            rows = [row["found"] for row in models("m")[model] if row["seed"] in only]
+            found = [mean("m", model, kind, metric, only) for kind, metric in SUMMARY]
+            return np.array([*found, np.mean([score(row) for row in rows]), np.mean([row["experts"] for row in rows])])
+
+        cells = [f"{value:+.1f}" for value in means(name) - means("control")]
+        print(f"| {(NAMES | MORE)[name]} | " + " | ".join(cells) + f" | {len(only)} |")
+    print()
+
+
 def shares(tower: str) -> None:
     """What averaging with the base trades: REPLACE against recall, for the training that was chosen on dev."""
     print(f"| {TOWERS[tower]}, chosen on dev | " + " | ".join(f"{share:.1f}" for share in SHARES) + " |")
@@ -287,7 +306,7 @@ def by_word(tower: str) -> None:
         cells = []
         for chosen in groups.values():
             found = []
-            for seed in seeds(tower, name, "base"):
+            for seed in common(tower):
                 c, p = np.concatenate([held[f"{name}-{seed}/{part}"] for part in parts], 1)[:, chosen]
                 found.append((((c > 0) & (p > 0)).mean(), (np.sign(c) * np.sign(p) < 0).mean()))
             cells.append(" / ".join(f"{100 * value:.1f}" for value in np.mean(found, 0)))
@@ -322,7 +341,7 @@ def relations(tower: str) -> None:
             chosen = np.array([word in words for word in scores(tower)[f"{kind}/relation"].tolist()])
             cells = []
             for name in names:
-                held = [scores(tower)[f"{name}-{row['seed']}/{kind}"] for row in models(tower)[name]]
+                held = [scores(tower)[f"{name}-{seed}/{kind}"] for seed in common(tower)]
                 both = [((c > 0)[chosen].mean(), ((c > 0) & (p > 0))[chosen].mean()) for c, p in held]
                 cells.append(" / ".join(f"{100 * value:.1f}" for value in np.mean(both, 0)))
             said = ", ".join(group) or "the others"
@@ -340,6 +359,7 @@ def main() -> None:
         summary(tower, NAMES, f"{title}, finetuned with", common(tower))
     for title, own in ABLATIONS.items():
         ablation(title, own)
+    changes(CHANGES)
     for show in (shares, retrieval, search, rewordings, by_word):
         for tower in TOWERS:
             show(tower)
