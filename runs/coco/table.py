@@ -171,7 +171,7 @@ def ablation(title: str, names: Sequence[str]) -> None:
 def changes(names: Sequence[str]) -> None:
     """Models that share no base: what each changes against captions alone, on its own bases."""
     heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
-    print("| change against captions alone (`balanced`) | " + " | ".join(heads) + " | recalls | CxC | bases |")
+    print("| change against captions alone, on own bases | " + " | ".join(heads) + " | recalls | CxC | bases |")
     print("| --- |" + " ---: |" * (len(SUMMARY) + 3))
     for name in (name for name in names if name in models("m")):
         only = seeds("m", name, "control")
@@ -369,18 +369,19 @@ def main() -> None:
     differences(TOWERS, PAIRS)
     fused()
     differences({"x": "matching"}, FUSED_PAIRS)
-    print("With one base, intervals and p-values are over photos alone.")
+    print("With two bases, their spread is hardly known: an interval is very wide, or that of photos alone.")
 
 
 def differences(towers: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> None:
     found = compared(towers, pairs)
     for metric, (tower, title) in product(METRICS, towers.items()):
-        print(f"| {title}, {metric.capitalize()} | " + " | ".join(KINDS[kind] for kind in kinds_of(tower)) + " |")
-        print("| --- |" + " ---: |" * len(kinds_of(tower)))
+        heads = " | ".join(KINDS[kind] for kind in kinds_of(tower))
+        print(f"| {title}, {metric.capitalize()} | {heads} | bases |")
+        print("| --- |" + " ---: |" * (len(kinds_of(tower)) + 1))
         for pair in pairs:
             if (tower, pair, "replace", metric) in found:
                 cells = [cell(found[tower, pair, kind, metric]) for kind in kinds_of(tower)]
-                print(f"| {' - '.join(pair)} | " + " | ".join(cells) + " |")
+                print(f"| {' - '.join(pair)} | " + " | ".join(cells) + f" | {len(seeds(tower, *pair))} |")
         print()
     print(f"\\*: significant, by interval and by p-value, which is corrected (Holm) for all {len(found)} comparisons.")
 
