@@ -4,7 +4,7 @@
 
 OUT/views/                  what the frozen Lite2 sees (runs/flickr8k/views.py)
 OUT/base/NAME-0/model       m, m.1 ... m.5: MiniLM; t ... t.5: MiniLM, taught by those; s ... s.5: from scratch
-OUT/pooled-NAME.npz         what the image tower of t, m and s says of every photo
+OUT/pooled-NAME.npz         what the image tower of each base says of every photo
 
 A taught base learns from the labels and from the mean preferences of its three teachers, which on Flickr8k gained 1.4
 points of recall@1: t, t.1 and t.2 from m, m.1 and m.2, the others from m.3, m.4 and m.5. Texts are cut at 32 tokens.
@@ -44,6 +44,7 @@ def named(letter: str, seed: int) -> str:
     return f"{letter}.{seed}" if seed else letter
 
 
+# Epochs are those of the kept results, whose bases were trained in two sessions.
 PLAIN = [
     replace(MINILM, name=named("m", seed), seed=seed, parts=3, epochs=6 if seed in (1, 2) else 8, text_rate=6e-4)
     for seed in SEEDS

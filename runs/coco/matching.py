@@ -257,6 +257,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=math.inf, help="no model is begun later")
     options = parser.parse_args()
     began, data = time.time(), str(options.data)
+    pooled = [options.out / (f"pooled-t.{seed}.npz" if seed else "pooled-t.npz") for seed in options.seeds]
+    if missing := [str(path) for path in pooled if not path.exists()]:
+        parser.error(f"missing: {', '.join(missing)}, which base.py writes")
     tests = [f"test-{kind}" for kind in ("captions", *flickr.kinds(data, "test"))]
     files = [options.data / f"{name}.jsonl" for name in ("train-captions", "train-balanced", "train-swaps", *tests)]
     made_from(options.out / "x" / "texts.sha256", files)

@@ -6,7 +6,7 @@
 
 `search`: every recipe of the contest has the same 20 settings on one base of each text tower: four kinds of training
 (`TRIED`), each averaged with the base in five shares. `chosen` has the rule. `final`: everything that is in the tables,
-on six bases of each text tower, each with its own seed; the kept results have some models on three.
+on six bases of each text tower, each with its own seed. The kept results have three to six of MiniLM, three of scratch.
 Several of these commands may work on one OUT. A model needs up to 10 GB of memory.
 
 Training texts: NegCLIP's, which exchange words; `balanced`, which replaces words (2.1 % exchange); `both`, balanced
@@ -84,7 +84,7 @@ MAIN = [
 ]
 BEST = [job(f"{name}-best", recipe, **options) for name, (recipe, options) in CONTEST.items()]  # texts and rate: chosen
 BEST += [job("ours-best-known", OURS)]  # as chosen, and REPLACE's words in the training texts
-AS_OURS = [job(f"{name}-best-as-ours", CONTEST[name][0]) for name in ("hn", "hp-hn", "ce-clip")]  # our setting
+BEST_AS_OURS = job("hp-hn-best-as-ours", PAPER)  # the paper's recipe with the setting that was chosen for ours
 EQUAL = [  # 1,024 texts a step for every recipe, which is what ours has
     job("control-equal", "control", batch_size=1024),
     job("hn-equal", "hn_only", batch_size=512),
@@ -118,6 +118,7 @@ OTHERS = [
         }.items()
     ),
 ]
+JOBS = {job.name: job for job in (*MAIN, *BEST, BEST_AS_OURS, *EQUAL, *PAPERS, *OTHERS)}
 SCRATCH = ("base", "control", "hn-negclip", "hn", "hp-hn", "ce-clip", "ours", "hp-hn-swaps", "ours-swaps")
 
 
@@ -277,18 +278,20 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=2, help="models at a time")
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, choices=SEEDS, help="of the bases")
-    parser.add_argument("--only", nargs="*", help="models for the tables, in this order; s/NAME: of the scratch bases")
+    parser.add_argument("--only", nargs="+", help="models for the tables, in this order; s/NAME: of the scratch bases")
     parser.add_argument("--seconds", type=float, default=math.inf, help="no model is begun later")
     options = parser.parse_args()
     began = time.time()
-    made_from(options.out / "texts.sha256", sorted(options.data.glob("*.jsonl")))
     where = {name: str(getattr(options, name)) for name in ("data", "out", "device")}
     where |= {"until": str(began + options.seconds), "began": str(began)}
+    if unknown := {name.removeprefix("s/") for name in options.only or ()} - JOBS.keys():
+        parser.error(f"--only: no model {', '.join(sorted(unknown))}; there are {', '.join(JOBS)}")
+    made_from(options.out / "texts.sha256", sorted(options.data.glob("*.jsonl")))
     TEXTS.update(training_texts(options.data))
     for split in ("dev", "test"):
         for kind in ("captions", *flickr.kinds(where["data"], split)):
             flickr.items_of(f"{where['data']}/{split}-{kind}.jsonl")
-    known(options.out)
+    known(options.out, began + options.seconds)
     gc.freeze()
     tasks = list(tasks_of(options.seeds, options.only, where))
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:  # the texts are loaded once for all
@@ -299,10 +302,9 @@ def main() -> None:
 
 def tasks_of(seeds: Sequence[int], only: Sequence[str] | None, where: dict[str, str]) -> Iterator[Task]:
     if only is not None:
-        jobs = {job.name: job for job in (*MAIN, *BEST, *AS_OURS, *EQUAL, *PAPERS, *OTHERS)}
         for named in only:
-            tower, _, name = named.rpartition("/")
-            yield from ((tower or "m", "final", jobs[name], seed, where) for seed in seeds)
+            tower, name = ("s" if named.startswith("s/") else "m"), named.removeprefix("s/")
+            yield from ((tower, "final", JOBS[name], seed, where) for seed in seeds)
         return
     if 0 in seeds:
         yield from ((tower, "search", job, 0, where) for tower in "ms" for job in SEARCH)
@@ -311,13 +313,16 @@ def tasks_of(seeds: Sequence[int], only: Sequence[str] | None, where: dict[str, 
     yield from scratch[: len(SCRATCH)]  # until these are done, so is the search
     yield from ((tower, "final", job, seed, where) for tower in "ms" for seed in seeds for job in BEST)
     yield from scratch[len(SCRATCH) :]
-    yield from (("m", "final", job, seed, where) for job in (*AS_OURS, *EQUAL, *PAPERS, *OTHERS) for seed in seeds)
+    yield from (("m", "final", job, seed, where) for job in (BEST_AS_OURS, *EQUAL, *PAPERS, *OTHERS) for seed in seeds)
 
 
-def known(out: Path) -> None:
+def known(out: Path, until: float) -> None:
     """The tokens of all training texts, once for all models that start from MiniLM."""
     while not (bases := sorted((out / "base").glob("[mt]*-0.json"))):
-        time.sleep(2)
+        print(f"waiting for a base in {out / 'base'}, which base.py writes", flush=True)
+        if time.time() > until:
+            raise SystemExit(1)
+        time.sleep(20)
     model = load_model(f"hf:{bases[0].with_suffix('')}/model", device="cpu")
     assert isinstance(model, ClipModel)
     texts = {

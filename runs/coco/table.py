@@ -169,7 +169,7 @@ def ablation(title: str, names: Sequence[str]) -> None:
 
 
 def changes(names: Sequence[str]) -> None:
-    """Models that share no base: what each changes against captions alone, on its own bases."""
+    """Models that do not all have the same bases: what each changes against captions alone, on its own bases."""
     heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
     print("| change against captions alone, on own bases | " + " | ".join(heads) + " | recalls | CxC | bases |")
     print("| --- |" + " ---: |" * (len(SUMMARY) + 3))

@@ -55,7 +55,7 @@ BLIND = range(521, 527)  # the swaps of the blind readings since the twenty-firs
 WORDS = (*SECTIONS, "proposed", "people", "doubtful")  # of the kinds of replaced words
 SWAPS = ("swap", *SORTS[:3], "two", "bare", "doing", "own")
 COMMON = (*SECTIONS, "swap")  # every kind has one of these words
-LIKELY = 0.6  # the dial lets pass only what the judge finds likelier
+LIKELY = 0.6  # bounds are found on likelier edits; a lone one, or one at a low dial, may be less likely
 MIDDLE = 3.0  # a logit
 STRICTER = 0.88  # of what may be refused: so far the strictest readers differ from all
 FLOOR = 0.4  # what readers accept less often is never written
@@ -249,6 +249,8 @@ def main() -> None:
     parts = ([v for v in verdicts if v.kind.startswith("swap") == swap] for swap in (False, True))
     found = lines(next(parts), WORDS) | lines(next(parts), SWAPS)
     dial.calibration()["accepted"] = found
+    dial._line.cache_clear()
+    dial._least.cache_clear()
     for word in found:
         for readers in ("old", "strict", "now"):
             mine = [v for v in verdicts if word in v.kind.split() and v.readers == readers]

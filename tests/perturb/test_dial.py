@@ -67,12 +67,31 @@ def test_only_the_one_negative_of_a_caption_may_be_less_sure() -> None:
     assert not all((each.expected or 0) >= bounds["replace"] for each in one)
 
 
+def test_a_caption_without_a_negative_says_why() -> None:
+    for text, why in (("Fewer than ten cars on a street", "bound"), ("Zxqv brrk glomf wuzzle on a street", "words")):
+        reasons = list(replace_best(Caption(text), balanced().sources, random.Random(0), Dial()))
+        assert len(reasons) == 1 and why in str(reasons[0])
+
+
+def test_the_likelier_the_judge_finds_an_edit_the_more_readers_accept_of_every_kind() -> None:
+    words = calibration()["accepted"]
+    targets = [word for word in words if word in ("object", "attribute", "action", "relation")]
+    more = ("", " proposed", " people", " doubtful")
+    swaps = ("quality", "number", "noun", "number two", "number bare", "number doing", "number own")
+    for kind in (*(t + m for t in targets for m in more), *(f"swap {sort}" for sort in swaps)):
+        assert dial._line(kind)[1] > 0, kind
+    assert len(targets) == 4
+
+
 def test_a_caption_without_a_sure_negative_gets_the_surest() -> None:
+    most = 0
     for one in [*captions(), *map(Caption, MORE)]:
         sources = balanced().sources
         found = [each for each in replace_best(one, sources, random.Random(0), Dial()) if isinstance(each, Candidate)]
         likely = [each.expected or 0.0 for each in found]
         assert likely == sorted(likely, reverse=True)
+        most = max(most, len(likely))
+    assert most > 1
 
 
 MORE = [

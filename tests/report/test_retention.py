@@ -59,6 +59,17 @@ def test_it_is_found_below_the_runs(runs: list[Path], tmp_path: Path) -> None:
     assert "What was kept?" in (tmp_path / "page.html").read_text()
 
 
+def test_a_metric_of_an_older_version_keeps_its_name(runs: list[Path]) -> None:
+    for run in runs:
+        path = run / "colours-zeroshot" / "result.json"
+        record = json.loads(path.read_text())
+        found = record["metrics"]["overall"]["metrics"]
+        found["kendall_tau_b"] = found["accuracy@1"]
+        record["record_sha256"] = record_hash(record)
+        path.write_text(json.dumps(record))
+    assert "kendall_tau_b" in with_retention(read_chapters(runs), runs)[0].kept[0]
+
+
 def test_folders_may_be_named(runs: list[Path], tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()

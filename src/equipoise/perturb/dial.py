@@ -54,7 +54,7 @@ class Dial:
         model proposed the new word, "people" of one word for a person for another and "doubtful" where captions do not
         have the new word beside its neighbours; or "swap" and what changes places. `alone`: of a caption's only one."""
         bound = self.bounds["swap" if kind.startswith("swap") else "replace"]
-        return _least(kind, 1 - ALONE * (1 - bound) if alone else bound)
+        return _least(kind, max(0.01, 1 - ALONE * (1 - bound)) if alone else bound)
 
     def stricter(self) -> Dial:
         """For captions that the judge knows less well."""

@@ -14,7 +14,7 @@ from equipoise.core.errors import UserError, printable
 from equipoise.core.files import sha256_json
 from equipoise.data.identity import of_card
 from equipoise.evaluation.comparing.folders import compare_sets
-from equipoise.evaluation.metrics import METRICS, SET_METRICS
+from equipoise.evaluation.metrics import METRICS, SET_METRICS, info
 from equipoise.evaluation.record import Change, Interval, ModelCard, RunRecord
 from equipoise.evaluation.results import find_runs
 from equipoise.report.chapters import Chapter
@@ -225,7 +225,7 @@ def retention(chapter: Chapter, kept: Kept) -> Markup | None:
         f"composition and forgot. Lines: 95% intervals. The table has the change from {label}, paired over photos; ~ "
         "may be nothing.",
         scatter(marks, (f"{printable(kept.title)}: {task}", METRICS[metric].title), least),
-        table(["model", *(SET_METRICS[name].title for name in shown)], rows),
+        table(["model", *(info(name).title for name in shown)], rows),
     )
 
 

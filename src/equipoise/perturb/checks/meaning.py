@@ -135,7 +135,7 @@ def _is_told_near(caption: Caption, candidate: Candidate) -> bool:
     """A dog on a pillow that another caption has "between two pillows" may be beside it."""
     place = caption.units_of(candidate.edit.span or (0, 0))
     phrase = caption.phrase_at.get(place[1]) if place else None
-    if phrase is None or _words(candidate.edit.to or "")[0] not in _NEAR:
+    if phrase is None or (_words(candidate.edit.to or "") or [""])[0] not in _NEAR:
         return False
     noun, told = caption.units[phrase.head].lemma.split()[-1], map(_words, caption.others)
     after = (words[at + 1 : at + 5] for words in told for at, word in enumerate(words) if word in _NEAR)

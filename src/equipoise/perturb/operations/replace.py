@@ -210,7 +210,7 @@ def prepare(captions: Sequence[Caption], sources: Sources) -> None:
 def replace_judged(caption: Caption, sources: Sources, rng: random.Random, target: Section, dial: Dial) -> Made:
     """A later source is only asked when the earlier ones have nothing that passes."""
     if is_bounded(caption.text):
-        yield Refused("a count with a bound: of fewer than ten cars nobody knows that it is not true of bicycles")
+        yield Refused(BOUNDED)
         return
     sure, asked = False, dial_for(caption, dial)
     for passed in passing(caption, sources, target, dial):
@@ -231,8 +231,8 @@ def worth_of(chance: float) -> float:
 
 
 def passing(caption: Caption, sources: Sources, target: Section, dial: Dial) -> Iterator[dict[Proposal, float]]:
-    """What each source proposes and the dial lets pass if captions have it beside its neighbours, with its chance. No
-    plain word for a person in place of another."""
+    """What each source proposes and the dial lets pass if captions have it beside its neighbours, with its chance, but
+    for one word for a person in place of another."""
     if (asked := dial_for(caption, dial)) is None:
         return
     least = {kind: asked.least(kind) for kind in (target, _PROPOSED[target])}
@@ -258,12 +258,15 @@ def replace_best(caption: Caption, sources: Sources, rng: random.Random, dial: D
     accept, which may be less sure than one of several."""
     asked = dial_for(caption, dial)
     if is_bounded(caption.text) or asked is None:
+        yield Refused(BOUNDED if is_bounded(caption.text) else UNKNOWN)
         return
     text, queue, low = caption.text, [], min(asked.least(f"{target} people", alone=True) for target in SECTIONS)
     judged = itertools.chain.from_iterable(itertools.chain.from_iterable(judged_of(caption, sources).values()))
     for place, (each, row) in enumerate(judged):
         if row[0] >= low and row[0] >= asked.least(kind := kind_of(each, text), alone=True):
             queue.append((-accepted(kind, row[0]), place, each, row[0], False))
+    if not queue:
+        yield Refused("no word is sure enough in place of any in this caption")
     heapq.heapify(queue)
     while queue:  # doubts take long: asked of the likeliest alone
         likely, place, each, chance, is_asked = heapq.heappop(queue)
@@ -280,6 +283,7 @@ def judged_of(caption: Caption, sources: Sources) -> Judged:
     return found
 
 
+BOUNDED = "a count with a bound: of fewer than ten cars nobody knows that it is not true of bicycles"
 UNKNOWN = "the judge does not know enough words of this caption to tell"
 
 
