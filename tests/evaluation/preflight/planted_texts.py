@@ -95,10 +95,12 @@ class Dropout(Loader):
 class HalfPrecision(Loader):
     def __init__(self) -> None:
         super().__init__()
-        self.network = copied().bfloat16()
+        self.network = copied()
+        self.network.text_model.bfloat16()  # pictures would take a minute on processors without bfloat16
+        self.network.text_projection.bfloat16()
 
     def see(self, pixels: torch.Tensor) -> torch.Tensor:
-        return super().see(pixels.bfloat16()).float()
+        return super().see(pixels).bfloat16().float()
 
 
 class OtherTokenizer(Loader):
