@@ -3,25 +3,36 @@
 #   make test    the tests, without the slow ones (make test-all: every test, as CI runs them)
 VENV := .venv
 PYTHON := $(VENV)/bin/python
+TORCH := $(VENV)/.ready-torch
 STAMP := $(VENV)/.ready
 DEV := $(VENV)/.ready-dev
+
+# Containers often set it. Every process would then compile torch and transformers again, for 10 seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test test-all test-long test-extras package docs fuzz faults lint clean
 
 setup: $(DEV)
 
-# torch first and alone: asked for together with the rest, pip may take the newest build and its CUDA packages. Not
-# compiled: that takes half of the time, and Python compiles what it imports anyway.
-$(STAMP): pyproject.toml constraints.txt
+# Not compiled: that takes half of the time, and Python compiles what it imports anyway.
+INSTALL := $(PYTHON) -m pip install --quiet --no-compile --constraint constraints.txt
+
+# torch first and alone: asked for together with the rest, pip may take the newest build and its CUDA packages. The pip
+# of an old Python needs twice as long.
+$(TORCH): pyproject.toml constraints.txt
 	test -x $(PYTHON) || python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --no-compile --constraint constraints.txt torch
-	$(PYTHON) -m pip install --quiet --no-compile --constraint constraints.txt --editable .
-	touch $(STAMP)
+	-$(INSTALL) --upgrade pip
+	$(INSTALL) torch
+	touch $@
+
+$(STAMP): $(TORCH)
+	$(INSTALL) --editable .
+	touch $@
 
 # What only the tests need: nobody who wants to see the demo should wait for it.
-$(DEV): $(STAMP)
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	touch $(DEV)
+$(DEV): $(TORCH)
+	$(INSTALL) --editable '.[dev]'
+	touch $(STAMP) $@
 
 demo: $(STAMP)
 	$(VENV)/bin/equipoise demo
@@ -41,8 +52,8 @@ test-long: $(DEV)
 
 # Ray is 590 MB, so it is installed only for its tests (hosted CI runs them).
 test-extras: $(DEV)
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[scale]'
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt datasets
+	$(INSTALL) --editable '.[scale]'
+	$(INSTALL) datasets
 	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/api/test_notebook.py
 
 # Wheel and source distribution, tried in an empty environment without this folder.
@@ -51,7 +62,7 @@ package: $(DEV)
 
 # The site, into site/: no warning, every link resolves. The tests run the code blocks of its pages.
 docs: $(DEV)
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(INSTALL) --editable '.[docs]'
 	$(PYTHON) runs/docs_site.py
 
 # A full disk, a kill and a short write in every verb that writes: minutes, so not in CI.
