@@ -1,7 +1,7 @@
 """A sheet of edits for blind reading, and the count of the verdicts.
 
     python runs/perturb_reading.py sheet coco --shared DATA --seed 1 --out DIR [--captions 6000] \\
-        [--wanted "swap negative=100,replace negative=40,NegCLIP negative=10"]
+        [--wanted "swap negative=100,replace negative=40,NegCLIP negative=10"] [--domains web=FILE medical=FILE]
     python runs/perturb_reading.py count DIR/key.tsv DIR/reader1.tsv DIR/reader2.tsv
 
 Captions that nothing was learned from (caption_halves.py; `coco`: its photos of train2017), without the photos of
@@ -9,13 +9,15 @@ docs/perturb_reading.tsv, where all that was read before is listed. Rare sorts a
 --captions. A photo gives one edit of a sort. Among the edits of `balanced` at three settings of its dial stand,
 unmarked, as anchors, texts of NegCLIP and of REPLACE. A reader gets sheet.txt and runs/perturb_reading_task.md, and
 writes a line for each number: number, tab, pass or fail, tab, why. --wanted: how many of which sorts, other than usual.
-The key names no caption: those are not ours to publish.
+--domains: files of captions of other sorts, one a line; DOMAIN positives of each are read too. The key names no
+caption: those are not ours to publish.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -38,6 +40,8 @@ WANTED = {  # sort of edit: how many are read
     "replace negative": 150,
     "relation negative": 60,
     "swap negative": 60,  # and converse
+    "contrast positive": 60,
+    "contrast negative": 60,
     "negative only at 0.85": 40,
     "swap negative only at 0.85": 20,
     "negative at 0.97": 40,
@@ -46,6 +50,7 @@ WANTED = {  # sort of edit: how many are read
     "NegCLIP negative": 20,
 }
 RARE = ("relation negative", "swap negative")
+DOMAIN = 40
 READ_BEFORE = Path(__file__).parents[1] / "docs" / "perturb_reading.tsv"
 QUESTIONS = {"positive": "TRUE OF THE SAME PHOTO?", "negative": "FALSE OF THE PHOTO?"}
 FIELDS = ("number", "source", "sort", "image", "from", "to")
@@ -125,18 +130,33 @@ def sorts(
     plain: Perturbed, lower: Perturbed | None = None, higher: Perturbed | None = None
 ) -> Iterator[tuple[str, Candidate]]:
     for made in plain.positives:
-        yield ("replace" if made.edit.op == "replace" else "other") + " positive", made
+        yield f"{made.edit.op if made.edit.op in ('replace', 'contrast') else 'other'} positive", made
     for made in plain.negatives:
-        if made.edit.op == "replace":
-            yield "replace negative", made
-        if made.edit.op != "replace" or made.edit.target == "relation":
+        if made.edit.op in ("replace", "contrast"):
+            yield f"{made.edit.op} negative", made
+        if made.edit.op == "swap" or (made.edit.op == "replace" and made.edit.target == "relation"):
             yield ("relation" if made.edit.op == "replace" else "swap") + " negative", made
     known = {made.text for made in plain.negatives}
     if lower is not None and higher is not None:
         for made in lower.negatives:
-            if made.text not in known:
+            if made.text not in known and made.edit.op != "contrast":
                 yield ("swap " if made.edit.op != "replace" else "") + "negative only at 0.85", made
         yield from (("negative at 0.97", made) for made in higher.negatives)
+
+
+def of_domains(files: dict[str, Path], seed: int) -> Iterator[Edited]:
+    """Positives of captions without others, at the default dial."""
+    for name, path in files.items():
+        lines = [" ".join(line.split()) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        rng, found = random.Random(f"{name} {seed}"), 0
+        for place in rng.sample(range(len(lines)), len(lines)):
+            if found == DOMAIN:
+                break
+            (made,) = perturb_captions(balanced(), [Caption(lines[place])], seed)
+            if made.positives:
+                each, found = rng.choice(made.positives), found + 1
+                row = (f"{name}/{place}", lines[place], each.text, (), each.edit.source or "", each.edit.to or "")
+                yield Edited(name, "domain positive", *row)
 
 
 def _is_anchor(sort: str) -> bool:
@@ -159,9 +179,12 @@ def anchors(shared: Path, seed: int, wanted: dict[str, int]) -> Iterator[Edited]
             yield Edited(source, f"published {kind}", image, item.caption, made.text, (), "", "")
 
 
-def sheet(corpus: str, shared: Path, seed: int, out: Path, captions: int, wanted: dict[str, int]) -> None:
+def sheet(
+    corpus: str, shared: Path, seed: int, out: Path, captions: int, wanted: dict[str, int], domains: dict[str, Path]
+) -> None:
     found: dict[tuple[str, str], Edited] = {}
-    for row in (*ours(corpus, shared, seed, captions, wanted), *anchors(shared, seed, wanted)):
+    made = ours(corpus, shared, seed, captions, wanted), of_domains(domains, seed), anchors(shared, seed, wanted)
+    for row in itertools.chain(*made):
         found.setdefault((row.caption, row.text), row)  # an edit of two sorts is read once
     rows = list(found.values())
     random.Random(seed).shuffle(rows)
@@ -231,12 +254,14 @@ def main() -> None:
     make.add_argument("--out", required=True, type=Path)
     make.add_argument("--captions", type=int, default=6000)
     make.add_argument("--wanted", type=_numbers, default=WANTED)
+    make.add_argument("--domains", nargs="*", default=[], metavar="NAME=FILE")
     judge = verbs.add_parser("count")
     judge.add_argument("key", type=existing())
     judge.add_argument("readers", type=existing(), nargs="+")
     options = parser.parse_args()
     if options.verb == "sheet":
-        sheet(options.corpus, options.shared, options.seed, options.out, options.captions, options.wanted)
+        domains = {name: Path(path) for name, _, path in (each.partition("=") for each in options.domains)}
+        sheet(options.corpus, options.shared, options.seed, options.out, options.captions, options.wanted, domains)
     else:
         count(options.key, options.readers)
 

@@ -2,9 +2,9 @@
 
 data/calibration.json is measured on verdicts of blind readers about captions that the judge did not learn from
 (runs/judge/calibrate.py). `accepted`: for each word of a kind of edit, what it adds to the height and the slope of a
-line, from the chance that the judge gives to the share that readers accept, both as logits. `least`: for replaced words
-and for swaps, by setting of the dial, the least such share that an edit must have, so that all that is written is
-accepted as often as asked. `positives`: the share that readers accept, by kind.
+line, from the chance that the judge gives to the share that readers accept, both as logits. `least`: for replaced
+words, by setting of the dial, the least such share that an edit must have, so that all that is written is accepted as
+often as asked. `rates`: the share that readers accept of positives and of contrasts, by kind.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from __future__ import annotations
 import functools
 import json
 import math
-from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from equipoise.data.items import Edit
 from equipoise.perturb.english.vocabulary import read_data
@@ -22,7 +23,6 @@ from equipoise.perturb.english.vocabulary import read_data
 PRECISION = 0.92  # the default
 LOWEST, HIGHEST = 0.8, 0.99
 ALONE = 2.3  # of a caption's only negative readers may refuse so many times as many as of the least sure of several
-Curve = list[list[float]]  # points (x, y), x rising
 
 
 @functools.cache
@@ -31,38 +31,32 @@ def calibration() -> dict[str, Any]:
     return found
 
 
-def at(curve: Curve, x: float) -> float:
-    """The height of a curve, straight between its points and level beyond them."""
-    place = bisect_left(curve, [x])
-    if place == 0 or place == len(curve):
-        return curve[min(place, len(curve) - 1)][1]
-    (left, low), (right, high) = curve[place - 1], curve[place]
-    return low + (high - low) * (x - left) / (right - left)
-
-
 @dataclass(frozen=True)
 class Dial:
     precision: float = PRECISION
 
     @functools.cached_property
-    def bounds(self) -> dict[str, float]:
-        """The least share that readers must accept, of replaced words and of swaps."""
-        return {name: at(curve, self.precision) for name, curve in calibration()["least"].items()}
+    def bound(self) -> float:
+        """The least share that readers must accept of a replaced word, one of several of a caption."""
+        settings, shares = zip(*calibration()["least"], strict=True)
+        return float(np.interp(self.precision, settings, shares))
 
     def least(self, kind: str, alone: bool = False) -> float:
         """The least chance that the judge must give. A kind is a target, with "proposed" where a net or a language
         model proposed the new word, "people" of one word for a person for another and "doubtful" where captions do not
-        have the new word beside its neighbours; or "swap" and what changes places. `alone`: of a caption's only one."""
-        bound = self.bounds["swap" if kind.startswith("swap") else "replace"]
-        return _least(kind, max(0.01, 1 - ALONE * (1 - bound)) if alone else bound)
+        have the new word beside its neighbours; or "swap" and what changes places. `alone`: of a caption's only one.
+        Relations and swaps are rare, so that others cannot make up for an unsure one: each must be as sure as asked."""
+        if kind.startswith(("relation", "swap")):
+            return _least(kind, self.precision)
+        return _least(kind, max(0.01, 1 - ALONE * (1 - self.bound)) if alone else self.bound)
 
     def stricter(self) -> Dial:
         """For captions that the judge knows less well."""
         return Dial(max(self.precision, _STRICTER))
 
     def allows(self, kind: str) -> bool:
-        """Whether positives of this kind are accepted often enough."""
-        return positive_rate(kind) >= self.precision
+        """Whether edits of this kind are accepted often enough."""
+        return rate_of(kind) >= self.precision
 
 
 _STRICTER = 0.975
@@ -90,15 +84,15 @@ def _least(kind: str, bound: float) -> float:
     height, slope = _line(kind)
     if accepted(kind, 1.0) < bound:
         return 2.0  # never as likely as that
-    return max(_SEEN, 1 / (1 + math.exp((height - math.log(bound / (1 - bound))) / slope)))
+    return max(SEEN, 1 / (1 + math.exp((height - math.log(bound / (1 - bound))) / slope)))
 
 
-_SEEN = 0.1  # readers have hardly seen what the judge finds less likely
+SEEN = 0.1  # readers have hardly seen what the judge finds less likely
 
 
-def positive_rate(kind: str) -> float:
-    """How often readers accept positives of a kind."""
-    rates: dict[str, float] = calibration()["positives"]
+def rate_of(kind: str) -> float:
+    """How often readers accept edits of a kind: positives, contrasts."""
+    rates: dict[str, float] = calibration()["rates"]
     return rates.get(kind, rates["other"])
 
 

@@ -13,9 +13,11 @@ GOAL = {"object": 40, "attribute": 25, "action": 15, "relation": 10, "swap": 10}
 
 
 def kind_of(candidate: Candidate) -> str:
-    """A negative as the mix counts it; a swap and everything else that replaces no word is a swap."""
+    """A negative as the mix counts it; all that replaces no word, but for a contrast, is a swap."""
     edit = candidate.edit
-    return str(edit.target) if edit.op == "replace" and edit.target in GOAL else "swap"
+    if edit.op == "replace" and edit.target in GOAL:
+        return str(edit.target)
+    return "contrast" if edit.op == "contrast" else "swap"
 
 
 class Mix:
@@ -68,10 +70,11 @@ def described(mix: dict[str, dict[str, int]], captions: int, positives: int) -> 
     lines = ["", f"A strict reader should accept {', '.join(shares)}."]
     if total:
         lines.append("Negatives by kind (percent of the texts, goal; captions that have one):")
-        for kind, goal in GOAL.items():
+        for kind, goal in (*GOAL.items(), ("contrast", "")):
             count, having = mix["negatives"].get(kind, 0), mix["having"].get(kind, 0)
+            what = f"goal {goal}" if goal else '"X, not Y": fills the goal of swaps, but exchanges nothing'
             lines.append(
-                f"  {kind:<10}{count:>9,}  {100 * count / total:4.1f} % (goal {goal}); {having:,} captions, "
+                f"  {kind:<10}{count:>9,}  {100 * count / total:4.1f} % ({what}); {having:,} captions, "
                 f"{100 * having / captions:.1f} %"
             )
         lines.append(f"  One word for a person in place of another: {100 * people / total:.1f} % of the negatives.")

@@ -24,6 +24,7 @@ from equipoise.perturb.llm.writer import LlmWriter
 from equipoise.perturb.operations import papers
 from equipoise.perturb.operations import replace as replacing
 from equipoise.perturb.operations import swap_negative as swap
+from equipoise.perturb.operations.contrast import contrast
 from equipoise.perturb.operations.converse import converse_positive
 from equipoise.perturb.operations.swap_candidates import prepare_swaps, swap_judged
 from equipoise.perturb.operations.swap_positive import swap_positive
@@ -70,6 +71,12 @@ def _prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
 _ALONE = 0.045  # of the precision: what the only positive of a caption may lack
 
 
+# The judge has asked before what goes with a new word's neighbours, and what may be in the photo as well. Of the edits
+# that it keeps, readers pass what `plausible` and `not_there_too` would drop as often as the rest.
+_ASKED_BEFORE = (meaning.plausible, meaning.not_there_too, meaning.shares_sense)
+_BALANCED_CHECKS = (*(check for check in CHECKS if check not in _ASKED_BEFORE), meaning.confirmed)
+
+
 def balanced(precision: float = PRECISION, writer: Source | None = None) -> Recipe:
     """Negatives that readers accept as often as the dial asks. A `writer` proposes more words (--llm)."""
     words: Source = Both(_WORDS, Fillers())
@@ -100,17 +107,16 @@ def balanced(precision: float = PRECISION, writer: Source | None = None) -> Reci
             Slot("positive replace", others, unless="positive"),
             Slot("negative swap", (functools.partial(swap_judged, dial=dial),)),
             Slot("negative alone", (functools.partial(replacing.replace_best, dial=dial),), unless="negative"),
+            *(
+                Slot(f"{kind} contrast", (functools.partial(contrast, _BALANCED_CHECKS, kind=kind, dial=dial),))
+                for kind in ("positive", "negative")
+            ),
         ),
         (OtherCaptions(), words if writer is None else Both(words, writer)),
         _BALANCED_CHECKS,
         prepare=_prepare,
     )
 
-
-# The judge has asked before what goes with a new word's neighbours, and what may be in the photo as well. Of the edits
-# that it keeps, readers pass what `plausible` and `not_there_too` would drop as often as the rest.
-_ASKED_BEFORE = (meaning.plausible, meaning.not_there_too, meaning.shares_sense)
-_BALANCED_CHECKS = (*(check for check in CHECKS if check not in _ASKED_BEFORE), meaning.confirmed)
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe

@@ -117,5 +117,5 @@ def test_words_that_belong_together_stay_together(caption: str, never: str) -> N
 def test_the_balanced_recipe_writes_converses() -> None:
     made = perturb_caption(get_recipe("balanced"), Caption("A dog chasing a cat."))
     assert "A cat being chased by a dog." in [each.text for each in made.positives]
-    made = perturb_caption(balanced(0.9), Caption("A dog chasing a cat on the grass"))
+    made = perturb_caption(balanced(0.88), Caption("A dog chasing a cat on the grass"))
     assert "A cat chasing a dog on the grass" in [each.text for each in made.negatives]

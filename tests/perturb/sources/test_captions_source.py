@@ -46,15 +46,17 @@ def test_nothing_where_the_others_do_not_settle_it(text: str, others: tuple[str,
         assert said(Caption(text, others), target, True) == said(Caption(text, others), target, False) == set()  # type: ignore[arg-type]
 
 
-def test_people_of_both_sexes_are_not_called_after_one() -> None:
-    text = "Two people look at a cake"
-    assert said(Caption(text, ("Two women and a cake", "Women with a cake")), "object", True) == {"women"}
-    for other in ("A man beside women", "Two couples with a cake"):
-        found = [said(Caption(text, ("Two women and a cake", other)), "object", true) for true in (True, False)]
-        assert found == [set(), set()]
-    assert said(Caption(text, ("Two women and a cake", "A couple of women")), "object", True) == {"women"}
-    grooming = ("Two women grooming a horse", "Two women with a horse")
-    assert said(Caption("Two people brush a horse", grooming), "object", True) == {"women"}
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("A person on a bike", "A man rides a bike"),  # readers refused a sixth: captions guess
+        ("Two people look at a cake", "Two women and a cake"),
+        ("Two birds on a branch", "Two owls in a tree"),  # of several, some may be of another kind
+    ],
+)
+def test_no_kinds_of_people_and_of_several_things(text: str, other: str) -> None:
+    caption = Caption(text, (other, other))
+    assert said(caption, "object", True) == said(caption, "object", False) == set()
 
 
 def test_no_kind_stands_in_two_groups_under_one_name_twice() -> None:

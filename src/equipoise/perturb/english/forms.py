@@ -149,8 +149,6 @@ def plural(word: str) -> str:
         return _IRREGULAR_PLURAL[word]
     if word in {"sheep", "deer", "fish", "aircraft", "moose", "bison", "elk", "broccoli", "people", "cattle"}:
         return word
-    if "-" in word and word.split("-")[-1] in {"up"}:
-        return word + "s"
     found = inflections(word, "NNS")
     regular = [form for form in found if form.endswith("s")]
     if word in {"man", "woman", "foot", "tooth", "mouse", "goose", "ox", "policeman", "fireman"} or not regular:
@@ -159,8 +157,6 @@ def plural(word: str) -> str:
 
 
 def _verb_form(word: str, pos: str) -> str:
-    if word == "be":
-        return {"VBG": "being", "VBZ": "is", "VBD": "was", "VBN": "been"}[pos]
     if word == "lie":
         return {"VBG": "lying", "VBZ": "lies", "VBD": "lay", "VBN": "lain"}[pos]
     return inflections(word, pos)[0]

@@ -283,10 +283,6 @@ def _fix_tags(words: list[str], tags: list[str], places: range) -> None:
             tags[i] = "JJ" if of_noun or word not in {"orange", "gold", "silver"} else "NN"  # an orange cat; an orange
         elif pos in {"RB", "RP"} and word in _PREPOSITIONS and after in {"DT", "PRP$", "NN", "NNS", "JJ", "CD"}:
             tags[i] = "IN"  # walking down a road
-        elif word in {"female", "male"} and before in {"DT", "CD"} and words[i + 1] in VERBS and tags[i + 2] != "NN":
-            tags[i] = "NN"  # one female stand near a rail
-        elif word == "nearby" and before in _NOUNS and after in _NOUNS | {"DT"}:
-            tags[i] = "IN"  # water nearby rocks
         elif word == "remote" and words[i + 1] in {"sitting", "laying", "lying", "resting"}:
             tags[i] = "NN"  # a remote sitting on a table
         elif pos == "JJ" and before in {"DT", "PRP$"} and after in _AFTER_NOUN and word not in {"other", "same"}:

@@ -221,9 +221,9 @@ Kinds = tuple[tuple[str, ...], ...]  # groups of names that exclude each other
 
 
 @functools.cache
-def kinds(name: str = "kinds.txt") -> dict[str, Kinds]:
+def kinds() -> dict[str, Kinds]:
     found: dict[str, Kinds] = {}
-    for _, line in _lines(name):
+    for _, line in _lines("kinds.txt"):
         general, _, rest = line.partition(":")
         if "!" not in rest:
             groups = tuple(tuple(word.strip() for word in group.split("/")) for group in rest.split(","))

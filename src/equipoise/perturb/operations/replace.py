@@ -17,7 +17,7 @@ from typing import Literal
 
 from equipoise.data.items import Edit
 from equipoise.perturb.bias.importance_weights import gaps
-from equipoise.perturb.dial import Dial, accepted, positive_kind, positive_rate
+from equipoise.perturb.dial import Dial, accepted, positive_kind, rate_of
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.plausibility import IMPOSSIBLE, NOT_KNOWN, Doubt, doubts
@@ -60,7 +60,7 @@ def replace_positive(
                 yield Refused("skipped on purpose, as its words come too often and would give the edit away")
                 break
             made = replaced(text, "positive", each)
-            yield made if dial is None else made._replace(expected=positive_rate(positive_kind(made.edit)))
+            yield made if dial is None else made._replace(expected=rate_of(positive_kind(made.edit)))
     if not found:
         what = targets[0] if len(targets) == 1 else "word"
         yield Refused(f"our word lists know no fitting synonym for any {what} in this caption")
@@ -75,7 +75,7 @@ def measured(caption: Caption, sources: Sources, rng: random.Random, op: Op, dia
         elif asked is None or not asked.allows(positive_kind(made.edit)):
             yield Refused(UNKNOWN if asked is None else "readers accept such positives less often than asked")
         else:
-            yield made._replace(expected=positive_rate(positive_kind(made.edit)))
+            yield made._replace(expected=rate_of(positive_kind(made.edit)))
 
 
 def replace_negative(caption: Caption, sources: Sources, rng: random.Random, target: Section) -> Made:

@@ -22,13 +22,7 @@ from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person,
 from equipoise.perturb.judge import SORTS, readings_of, swaps
 from equipoise.perturb.operations.counts import ONE, Exchange, Sort, exchange, is_countable, noun_of, number_exchanges
 from equipoise.perturb.operations.replace import why
-from equipoise.perturb.operations.swap_negative import (
-    MUTUAL,
-    NO_THING,
-    are_alike,
-    is_symmetric,
-    swapped,
-)
+from equipoise.perturb.operations.swap_negative import MUTUAL, NO_THING, are_alike, is_symmetric, swapped
 from equipoise.perturb.recipe import Made, Refused, Sources, edited
 
 Units = tuple[int, int]  # the first, and after the last

@@ -12,14 +12,11 @@ import re
 from collections.abc import Iterator
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.forms import inflect, noun_lemma
+from equipoise.perturb.english.forms import noun_lemma
 from equipoise.perturb.english.plausibility import FUR, seen_pair
-from equipoise.perturb.english.vocabulary import Kinds, Section, count, kinds, members, word_list, word_map, word_set
+from equipoise.perturb.english.vocabulary import Kinds, Section, count, kinds, members, word_list, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_person, is_thing
 from equipoise.perturb.recipe import Proposal
-
-HE, SHE = frozenset(("he", "his", "him", "himself")), frozenset(("she", "her", "hers", "herself"))
-MALE, FEMALE = word_set("male nouns"), word_set("female nouns")
 
 _COLOURS = tuple(tuple(line.split()) for line in word_list("colours of one name"))
 GROUP_OF = {colour: number for number, group in enumerate(_COLOURS) for colour in group}
@@ -51,20 +48,11 @@ def _proposals(caption: Caption, target: Section, true: bool) -> Iterator[Propos
     for phrase in caption.phrases:
         head = caption.units[phrase.head]
         if target == "object":
-            for listed in (kinds(), kinds("roles.txt")):
-                known = listed.get(head.word) or ({} if head.word == "people" else listed).get(head.lemma, ())
-                if not known or caption.other_words.isdisjoint(_names_of(known)):
-                    continue
-                if is_free(caption, phrase) and _is_of_ground(caption, phrase):
-                    yield from _kinds(caption, phrase, known, true)
+            known = kinds().get(head.word) or kinds().get(head.lemma, ())
+            if known and is_free(caption, phrase):
+                yield from _kinds(caption, phrase, known, true)
         elif head.lemma in caption.other_words and is_free(caption, phrase):
             yield from _colours(caption, phrase, true)
-
-
-@functools.cache
-def _names_of(known: Kinds) -> frozenset[str]:
-    lemmas = {noun_lemma(name) for group in known for name in group}
-    return frozenset(lemmas | {inflect(lemma, "NNS") for lemma in lemmas})
 
 
 def is_free(caption: Caption, phrase: NounPhrase) -> bool:
@@ -81,129 +69,28 @@ def is_free(caption: Caption, phrase: NounPhrase) -> bool:
     return sum(unit.lemma == head.lemma for unit in units) == 1
 
 
-def _is_of_ground(caption: Caption, phrase: NounPhrase) -> bool:
-    """Which water, which ground: only of where something is, "in the water"; a glass of water is no lake."""
-    if caption.units[phrase.head].lemma not in {"water", "ground"}:
-        return True
-    plain = phrase.head == phrase.core == phrase.start + 1 and caption.units[phrase.start].word == "the"
-    before = caption.units[phrase.start - 1].word if plain and phrase.start else ""
-    return before in {"in", "into", "through", "near", "by", "on", "across", "along", "out of", "from", "next to"}
-
-
 def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> Iterator[Proposal]:
+    """Of one thing: of several, some may be of another kind. No people: captions guess who is a man or a woman."""
     head = caption.units[phrase.head]
+    if caption.is_plural(phrase) or not _MANY.isdisjoint(caption.other_words):
+        return  # which of them is meant is not known
     before = caption.units[phrase.head - 1] if phrase.head > phrase.core else None
-    if before is not None and before.word in {"male", "female"}:
-        return  # a female tennis player is no female woman
     if before is not None and (before.kind == "noun" or any(before.word in n.split() for g in known for n in g)):
         return  # a police dog, a military uniform
-    if is_person(head.lemma) and not caption.words.isdisjoint(_TELLING):
-        return  # a pronoun tells already; a female player
-    gear = _GEAR.get(head.lemma)
-    if gear is not None and gear.isdisjoint(caption.words):
-        return  # a skier in the air: that it is one would be lost
-    many = caption.is_plural(phrase)
-    said = [group for group in known if any(_is_named(caption, name, many) for name in group)]
+    said = [group for group in known if any(noun_lemma(name) in caption.other_words for name in group)]
     if len(said) != 1 or any(noun_lemma(name) in caption.words for group in known for name in group):
         return
-    if many and any(_is_mixed(caption, noun_lemma(name)) for name in said[0]):
-        return  # one says women, another a man and a woman
-    if any(_has_gear_of_others(caption, name) for name in said[0]):
-        return  # one says a skier, another a snowboard
-    if many and not any(_is_as_many(caption, phrase, name) for name in said[0]):
-        return  # of many people some are women
-    if not many and not _MANY.isdisjoint(caption.other_words):
-        return  # which of them is meant is not known
-    if not true and not _is_sure(caption, head.lemma, said[0], many):
-        return
-    bare = not many and phrase.start == phrase.core and head.lemma in members("@mass")
+    bare = phrase.start == phrase.core and head.lemma in members("@mass")
     for group in known:
         if (group is said[0]) != true or (not true and not set(group).isdisjoint(said[0])):
             continue
         for name in group:
-            if not true and is_person(head.lemma) and (not _may_be_instead(name) or _has_other_gear(caption, name)):
-                continue
-            if not true or _is_named(caption, name, many):
-                to = inflect(name, "NNS") if many and noun_lemma(name) == name else name
-                if bare and to not in members("@mass"):
-                    continue  # she holds food, but not "holds hot dog"
-                to = _CAPITAL.get(to, to)
-                yield Proposal(head.start, head.end, to, "object", OtherCaptions.name, float(count(to)))
+            if bare and name not in members("@mass"):
+                continue  # she holds food, but not "holds hot dog"
+            if not true or noun_lemma(name) in caption.other_words:
+                yield Proposal(head.start, head.end, name, "object", OtherCaptions.name, float(count(name)))
 
 
-def _has_other_gear(caption: Caption, role: str) -> bool:
-    """A skier on a snowboard: what the caption goes on to say belongs to somebody else."""
-    mine = _GEAR.get(noun_lemma(role), frozenset())
-    return noun_lemma(role) in _OWN and any(not (gear - mine).isdisjoint(caption.words) for gear in _OWN.values())
-
-
-def _may_be_instead(name: str) -> bool:
-    """A skier is no surfer; but a climber may be a runner at other times, and a hiker a biker."""
-    lemma = noun_lemma(name)
-    return lemma in _OWN or lemma in _SEXES | {"lady", "guy", "gentleman"} or lemma.endswith(" player")
-
-
-def _is_sure(caption: Caption, general: str, group: tuple[str, ...], many: bool) -> bool:
-    """What another caption calls somebody excludes the rest: two must say man or woman, and who hikes may bike."""
-    if not is_person(general):
-        return True
-    if not set(map(noun_lemma, group)).isdisjoint(_SEXES):
-        forms = {inflect(noun_lemma(name), "NNS") if many else noun_lemma(name) for name in group}
-        said = sum(not forms.isdisjoint(re.findall(r"[a-z'-]+", text.lower())) for text in caption.others)
-        return said >= min(2, len(caption.others))
-    return any(noun_lemma(name) in _OWN for name in group)
-
-
-_TELLING = word_set("words that tell the sex")
-_SEXES = frozenset(("man", "woman", "boy", "girl"))
-_CAPITAL = {"german shepherd": "German shepherd", "labrador": "Labrador"}
-
-
-def _is_named(caption: Caption, name: str, many: bool) -> bool:
-    """Of several things several must be named: of two dogs one may be a puppy."""
-    lemma = noun_lemma(name)
-    return (inflect(lemma, "NNS") if many else lemma) in caption.other_words
-
-
-def _is_mixed(caption: Caption, name: str) -> bool:
-    """Whether others name somebody of the other sex, or couples."""
-    other = (FEMALE if name in MALE else MALE if name in FEMALE else frozenset[str]()) - _NOT_PEOPLE
-    return bool(other) and (
-        not other.isdisjoint(caption.other_words) or any(_COUPLE.search(text.lower()) for text in caption.others)
-    )
-
-
-_NOT_PEOPLE = frozenset(("groom", "king", "queen"))  # who grooms a horse; a king size bed
-_COUPLE = re.compile(r"\bcouples?\b(?! of)")
-
-
-def _has_gear_of_others(caption: Caption, role: str) -> bool:
-    mine = _GEAR.get(noun_lemma(role))
-    if mine is None:
-        return False
-    words = caption.words | caption.other_words
-    return any(not (_OWN[name] - mine).isdisjoint(words) for name in _OWN if name != noun_lemma(role))
-
-
-# What tells who somebody is by what is done: the name may be lost where this stands, and is doubtful beside another's.
-_OWN = {role: frozenset(gear.split(" + ")) for role, gear in word_map("own gear").items()}
-_GEAR = {role: frozenset(gear.split(" + ")) for role, gear in word_map("gear").items()}
-
-
-def _is_as_many(caption: Caption, phrase: NounPhrase, name: str) -> bool:
-    """Whether another caption names as many of the kind: "two people" and "two men", a group and a group."""
-    units = caption.units
-    counted = [unit.word for unit in units[phrase.start : phrase.core] if unit.kind == "number"]
-    if not counted and phrase.start > 1 and units[phrase.start - 1].word == "of":
-        counted = [units[phrase.start - 2].word.split()[-1]]
-    if len(counted) != 1:
-        return False
-    many = "|".join(_AS_MANY.get(counted[0], (counted[0],)))
-    kind = inflect(noun_lemma(name), "NNS")
-    return any(re.search(rf"\b(?:{many})(?: of)?(?: \w+)? {kind}\b", text.lower()) for text in caption.others)
-
-
-_AS_MANY = {name: tuple(listed.split()) for name, listed in word_map("names of as many").items()}
 _MANY = word_set("words for several")
 
 

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, Unit
 from equipoise.perturb.english.forms import inflect
-from equipoise.perturb.english.vocabulary import Section, count, members
+from equipoise.perturb.english.vocabulary import Section, count, members, word_set
 from equipoise.perturb.english.wordnet import is_person
 from equipoise.perturb.judge import UNKNOWN, Array, find_places, net, product, reading_of, readings_of, words_of
 from equipoise.perturb.recipe import Proposal
-from equipoise.perturb.sources.captions import FEMALE, HE, MALE, SHE
 
+_HE, _SHE, _ITS = (frozenset(words.split()) for words in ("he his him himself", "she her hers herself", "its"))
+_MALE, _FEMALE = word_set("male nouns"), word_set("female nouns")
 Mask = NDArray[np.bool_]
 OFFERED: tuple[Section, ...] = ("object", "action")
 _LEAST = 0.5  # a rank: of what passes the judge 98 in 100 have more, of all words one in ten
@@ -50,7 +51,7 @@ def _words(pos: str) -> _Words:
     places = [[mine.ids.get(word, UNKNOWN) for word in words_of(form)] for form in forms]
     bias = np.array([mine.weights["firstb.weight"][ids, 0].mean() for ids in places], np.float32)
     weights = [float(count(form)) ** 0.25 for form in forms]
-    kinds = (_is_of_people, MALE.__contains__, FEMALE.__contains__)
+    kinds = (_is_of_people, _MALE.__contains__, _FEMALE.__contains__)
     masks = (np.array([kind(lemma) for lemma in lemmas]) for kind in kinds)
     return _Words(lemmas, forms, np.ascontiguousarray(vectors.T), bias, weights, *masks)
 
@@ -101,7 +102,7 @@ def offer(captions: Sequence[Caption]) -> None:
 def _fitting(caption: Caption, unit: Unit, words: _Words, found: Mask) -> Mask:
     """Without the words of which a pronoun cannot speak that may speak of the old noun: a man and "her" dog."""
     said = caption.words
-    he, she, its = (not listed.isdisjoint(said) for listed in (HE, SHE, _ITS))
+    he, she, its = (not listed.isdisjoint(said) for listed in (_HE, _SHE, _ITS))
     if (he or she) and _is_of_people(unit.lemma):
         found = found & words.people
     if its and not is_person(unit.lemma):
@@ -111,11 +112,8 @@ def _fitting(caption: Caption, unit: Unit, words: _Words, found: Mask) -> Mask:
     return found & ~(words.female & ~words.male) if he else found
 
 
-_ITS = frozenset(("its",))
-
-
 def _is_of_people(lemma: str) -> bool:
-    return is_person(lemma) or lemma in MALE or lemma in FEMALE
+    return is_person(lemma) or lemma in _MALE or lemma in _FEMALE
 
 
 def _places(caption: Caption, target: Section) -> Iterator[tuple[Unit, str]]:

@@ -1,4 +1,4 @@
-"""WordNet as a word source: synonyms of the sense meant, co-hyponyms and antonyms as contrasts."""
+"""WordNet as a word source: co-hyponyms and antonyms as contrasts."""
 
 from __future__ import annotations
 
@@ -11,23 +11,20 @@ from equipoise.perturb.english.wordnet import LETTERS, WORDNET
 from equipoise.perturb.recipe import Proposal
 
 _NO_ANTONYM = word_set("no antonym beside")
-_RARE = 5  # a synonym seen less often in captions than this sounds bookish
+_RARE = 5  # a word seen less often in captions than this sounds bookish
 
 
 class WordNetSource:
     name = "wordnet"
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        yield from self._proposals(caption, target, keep=True)
+        return iter(())
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        yield from self._proposals(caption, target, keep=False)
-
-    def _proposals(self, caption: Caption, target: Section, keep: bool) -> Iterator[Proposal]:
         letter = LETTERS.get(target)
-        if letter is None or (letter == "v" and not keep):
+        if letter is None or letter == "v":
             return  # a clock that sits also stands: antonyms of verbs need a subject, which WordNet does not know
-        kind = {"n": "noun", "a": "adjective", "v": "verb"}[letter]
+        kind = {"n": "noun", "a": "adjective"}[letter]
         context = frozenset(unit.lemma for unit in caption.units if unit.kind == "noun")
         for place, unit in enumerate(caption.units):
             if unit.kind != kind or not unit.word.isascii() or caption.is_name(place):
@@ -38,9 +35,7 @@ class WordNetSource:
             neighbours = {other.word for other in caption.units[max(0, place - 1) : place + 2]}
             if letter == "n" and not WORDNET.is_plain(unit.lemma, letter):
                 continue
-            if keep:
-                words = WORDNET.synonym_words(unit.lemma, letter, context)
-            elif letter == "n":
+            if letter == "n":
                 words = WORDNET.co_hyponyms(unit.lemma, context)
             else:  # black and white: the antonym stands there already
                 words = [] if neighbours & _NO_ANTONYM else WORDNET.antonyms(unit.lemma, letter)

@@ -1,0 +1,131 @@
+"""Pairs of the same words: "a horse, not a bike" is true, "a bike, not a horse" is false.
+
+A negative that replaces a word, and of which the judge is sure, gives both: its two words exclude each other. Only the
+place of "not" tells the texts apart. This is no exchange of roles: the thing that is denied is not in the photo.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from equipoise.perturb.dial import Dial, accepted, rate_of
+from equipoise.perturb.english.articles import article_for
+from equipoise.perturb.english.caption import Caption, NounPhrase
+from equipoise.perturb.english.forms import noun_lemma, write_edit
+from equipoise.perturb.english.vocabulary import SECTIONS, members, word_set
+from equipoise.perturb.english.wordnet import is_person, same_sort
+from equipoise.perturb.operations.replace import BOUNDED, UNKNOWN, dial_for, is_bounded, judged_of, kind_of, with_doubt
+from equipoise.perturb.recipe import Candidate, Check, Kind, Made, Proposal, Refused, Sources, edited, replaced
+
+SHARE = 0.33  # of the captions; with the swaps, one in eleven then has a negative that replaces no word
+SURE = 0.95  # how likely readers must be to accept the replaced word
+_LONGEST = 22  # words and marks; more are hard to read with a contrast in them
+_NUMBERS = word_set("number words")
+Words = tuple[str, str] | None  # the old and the new one as they are denied: "a horse", "a bike"
+
+
+def contrast(
+    checks: Sequence[Check], caption: Caption, sources: Sources, rng: random.Random, kind: Kind, dial: Dial
+) -> Made:
+    """The slot of the positive draws the pair; that of the negative, which comes after it, has the other half."""
+    if kind == "positive":
+        caption.kept["contrast"] = _draw(caption, sources, rng, dial, checks)
+    found = caption.kept["contrast"]
+    yield found if isinstance(found, Refused) else found[kind]
+
+
+def _draw(
+    caption: Caption, sources: Sources, rng: random.Random, dial: Dial, checks: Sequence[Check]
+) -> dict[Kind, Candidate] | Refused:
+    asked, text = dial_for(caption, dial), caption.text
+    if rng.random() >= SHARE:
+        return Refused("only some captions are drawn to get a contrast")
+    if asked is None or is_bounded(text):
+        return Refused(UNKNOWN if asked is None else BOUNDED)
+    if not (asked.allows("contrast positive") and asked.allows("contrast negative")):
+        return Refused("readers accept contrasts less often than asked")
+    hard = caption.is_title or '"' in text or "not" in caption.words or text.count(",") > 1
+    for each in () if hard or len(caption.units) > _LONGEST else _sure(caption, sources, rng):
+        if pair := _pair(caption, each):
+            every = replaced(text, "negative", each), *pair.values()
+            if not any(check(caption, one) for one in every for check in checks):
+                return pair
+    return Refused("no word has a sure opposite where a contrast would read well")
+
+
+def _sure(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Proposal]:
+    """Words of which readers are likely enough to accept each; of one target after the other, in a drawn order."""
+    judged = judged_of(caption, sources)
+    for target in rng.sample(SECTIONS[:3], 3):  # no relations
+        found = [(each, row[0]) for tier in judged[target] for each, row in tier if each.by != "captions"]
+        for each, chance in rng.sample(found, len(found)):
+            likely = "people" not in (kind := kind_of(each, caption.text)) and accepted(kind, chance) >= SURE
+            if likely and accepted(with_doubt(caption, each), chance) >= SURE:  # doubts take long
+                yield each
+
+
+def _pair(caption: Caption, each: Proposal) -> dict[Kind, Candidate] | None:
+    """None where a contrast would read badly: in a list, before "of", inside a compound, of what cannot be counted."""
+    text, units, place = caption.text, caption.units, caption.units_of((each.start, each.end))
+    if place is None or place[1] != place[0] + 1 or " " in each.to:
+        return None
+    at, phrase = place[0], caption.phrase_at.get(place[0])
+    if each.target == "action":
+        down = at + 1 < len(units) and units[at + 1].kind == "preposition" and at + 2 not in caption.phrase_at
+        last, denied = at, None if phrase or down or units[at].pos != "VBG" else (units[at].word, each.to)
+    elif phrase is None or (phrase.start and units[phrase.start - 1].kind in {"and", "mark"}):
+        return None
+    else:
+        last, of = phrase.head, _of_thing if at == phrase.head else _of_quality
+        denied = of(caption, phrase, at, each.to.lower())
+    if denied is None or not _can_pause(caption, last + 1):
+        return None
+    end, wrong = units[last].end, write_edit(text, each.start, each.end, each.to)
+    comma = "," if text[end:].strip(" .") else ""
+    halves: tuple[tuple[Kind, str, int, str], ...] = (
+        ("positive", text, each.start, denied[1]),
+        ("negative", wrong, each.end + len(wrong) - len(text) - len(each.to), denied[0]),
+    )
+    found: dict[Kind, Candidate] = {}
+    for kind, said, start, word in halves:
+        stop = end + len(said) - len(text)
+        to = f"{said[start:stop]}, not {word}{comma}"
+        new = said[:start] + to + said[stop:]
+        made = edited(text, kind, "contrast", each.target, (each.start, end), to, each.by, new)
+        found[kind] = made._replace(expected=rate_of(f"contrast {kind}"))
+    return found
+
+
+def _can_pause(caption: Caption, place: int) -> bool:
+    """Whether the caption may pause before this unit: its end, a verb, a preposition other than "of"."""
+    rest = caption.units[place:]
+    goes_on = rest and rest[0].kind in {"verb", "be", "preposition"} and rest[0].text[0].isalpha()
+    return [unit.word for unit in rest] in ([], ["."]) or (bool(goes_on) and rest[0].word != "of")
+
+
+def _of_thing(caption: Caption, phrase: NounPhrase, at: int, new: str) -> Words:
+    units, old, lemma = caption.units, caption.units[at].word, noun_lemma(new)
+    first, many = units[phrase.start].word, units[at].pos in {"NNS", "NNPS"}
+    alike = same_sort(units[at].lemma, lemma, strict=True) and not is_person(units[at].lemma) and not is_person(lemma)
+    compound = at > phrase.core and units[at - 1].kind == "noun"  # a baseball bat
+    if compound or not alike or many != (new != lemma) or many != caption.is_plural(phrase):
+        return None
+    if first in {"a", "an", "one"} and not many:
+        return f"{article_for(old)} {old}", f"{article_for(new)} {new}"
+    if first == "the" and phrase.start and units[phrase.start - 1].kind == "preposition":
+        return f"the {old}", f"the {new}"  # on the floor: elsewhere it would say that there is the other one too
+    return (old, new) if many and units[phrase.start].kind != "determiner" else None
+
+
+def _of_quality(caption: Caption, phrase: NounPhrase, at: int, new: str) -> Words:
+    units, old, first = caption.units, caption.units[at].word, caption.units[phrase.start].word
+    many = units[phrase.head].pos == "NNS"
+    if any(unit.word == "and" or unit.pos == "NNS" for unit in units[phrase.start : phrase.head]):
+        return None  # black and white, four giraffes tower
+    if old in _NUMBERS:
+        return (old, new) if at == phrase.start else None
+    if many or caption.is_plural(phrase):
+        return (f"{old} ones", f"{new} ones") if many and first != "the" else None
+    counted = first in {"a", "an"} and units[phrase.head].lemma not in members("@mass")
+    return (f"{article_for(old)} {old} one", f"{article_for(new)} {new} one") if counted else None
