@@ -37,9 +37,9 @@ $(DEV): $(TORCH)
 demo: $(STAMP)
 	$(VENV)/bin/equipoise demo
 
-# Two processes with one torch thread each; the tests of one file stay together. -m is given here and not in
-# pyproject.toml, so that a slow test named on pytest's command line runs.
-PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist loadfile
+# Two processes with one torch thread each; the tests of one file stay together, and tests/conftest.py orders the files.
+# -m is given here and not in pyproject.toml, so that a slow test named on pytest's command line runs.
+PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test: $(DEV)
 	$(PYTEST) -m "not slow and not faults and not long"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,12 +16,30 @@ from equipoise.core.errors import UserError
 from equipoise.perturb import Caption, perturb_caption
 from equipoise.world.splits import make_world
 
+Run = Callable[..., subprocess.CompletedProcess[str]]
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
 def run(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(EXAMPLES / name), *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The same in this process, for what needs torch: it is loaded already."""
+
+    def called(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", [name, *arguments])
+        code = 0
+        try:
+            runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        return subprocess.CompletedProcess(sys.argv, code, *capsys.readouterr())
+
+    return called
 
 
 @pytest.mark.slow
@@ -30,16 +50,16 @@ def test_own_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_gate(tmp_path: Path) -> None:
+def test_gate(run_here: Run, tmp_path: Path) -> None:
     make_world(40, 0, tmp_path / "other", "test")
-    same = run(tmp_path, "ci_gate.py", "world", "world", "other/test-0.jsonl", "other", "gate")
+    same = run_here("ci_gate.py", "world", "world", "other/test-0.jsonl", "other", "gate")
     assert same.returncode == 0 and "no significant difference" in same.stdout, same.stderr
-    broken = run(tmp_path, "ci_gate.py", "world", "world", "other/none.jsonl", "other", "gate")
+    broken = run_here("ci_gate.py", "world", "world", "other/none.jsonl", "other", "gate")
     assert broken.returncode == 2 and "none.jsonl" in broken.stderr
 
 
 @pytest.mark.slow
-def test_gate_fails_a_worse_model(tmp_path: Path) -> None:
+def test_gate_fails_a_worse_model(run_here: Run, tmp_path: Path) -> None:
     items = load_items(make_world(60, 0, tmp_path / "other", "test"))
     wrong = {text.text for item in items for text in item.negatives}
     (tmp_path / "wrong.py").write_text(
@@ -48,16 +68,16 @@ def test_gate_fails_a_worse_model(tmp_path: Path) -> None:
         "    def embed_images(self, images): return np.ones((len(images), 2))\n"
         "    def embed_texts(self, texts): return np.array([[1.0, float(t in WRONG)] for t in texts])\n"
     )
-    done = run(tmp_path, "ci_gate.py", "world", "py:wrong:Model", "other/test-0.jsonl", "other", "gate")
+    done = run_here("ci_gate.py", "world", "py:wrong:Model", "other/test-0.jsonl", "other", "gate")
     assert done.returncode == 1, done.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("needs", ["torch", "sentence_transformers", "open_clip"])
-def test_a_loss_in_a_loop_of_ones_own(needs: str, tmp_path: Path) -> None:
+def test_a_loss_in_a_loop_of_ones_own(run_here: Run, needs: str) -> None:
     if find_spec(needs) is None:
         pytest.skip(f"{needs} is not installed")
-    done = run(tmp_path, f"loop_{needs}.py")
+    done = run_here(f"loop_{needs}.py")
     losses = [float(line.split("loss ")[1].split()[0]) for line in done.stdout.splitlines() if "loss" in line]
     assert done.returncode == 0 and len(losses) == 5 and all(0 < loss < 20 for loss in losses), done.stderr
 
