@@ -2,7 +2,8 @@
 
 A page is read from the top, in an empty folder, its blocks one after the other:
 
-    ```bash      commands; with `equipoise` first they are called in this process, which saves seconds each
+    ```bash      files (`cat > name`), then commands; where all begin with `equipoise` they are called in this process,
+                 which saves seconds each
     ```python    code, with the names of the blocks before it; where the first line is `# name.py`, a file of that name
     ```text      after one of these: lines that it must have printed (`...` stands for anything)
 
@@ -96,14 +97,14 @@ def _python(block: Block, names: dict[str, Any], folder: Path) -> str:
 
 
 def _shell(block: Block, folder: Path) -> str:
-    commands = [line for line in block.code.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
-    if all(command.startswith("equipoise ") and not set(command) & set("|>$;&") for command in commands):
-        return "".join(_equipoise(block, shlex.split(command, comments=True)[1:], folder) for command in commands)
+    script, commands = re.fullmatch(r"(?s)((?:cat > \S+ <<'END'\n.*?\nEND\n)*)(.*)", block.code).groups()  # type: ignore[union-attr]
+    lines = [line for line in commands.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
+    if not all(line.startswith("equipoise ") and not set(line) & set("|>$;&") for line in lines):
+        script, lines = block.code, []
     ours = f'equipoise() {{ "{sys.executable}" -m equipoise "$@"; }}\npython() {{ "{sys.executable}" "$@"; }}\n'
-    script = ours + block.code
-    done = subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(["bash", "-eo", "pipefail", "-c", ours + script], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, f"{block}: exit {done.returncode}\n{done.stderr[-2000:]}"
-    return done.stdout
+    return done.stdout + "".join(_equipoise(block, shlex.split(line, comments=True)[1:], folder) for line in lines)
 
 
 def _equipoise(block: Block, arguments: list[str], folder: Path) -> str:
