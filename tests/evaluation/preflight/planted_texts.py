@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,12 +93,21 @@ class Dropout(Loader):
         return torch.nn.functional.dropout(super().read(ids, lengths), 0.1)
 
 
+def _rounded(module: torch.nn.Linear, rows: torch.Tensor) -> torch.Tensor:
+    """Sums in float32, as bfloat16 has them, but ten times faster on such processors."""
+    bias = None if module.bias is None else module.bias.float()
+    return torch.nn.functional.linear(rows.float(), module.weight.float(), bias).bfloat16()
+
+
 class HalfPrecision(Loader):
     def __init__(self) -> None:
         super().__init__()
         self.network = copied()
         self.network.text_model.bfloat16()  # pictures would take a minute on processors without bfloat16
         self.network.text_projection.bfloat16()
+        for module in self.network.modules():
+            if isinstance(module, torch.nn.Linear) and module.weight.dtype == torch.bfloat16:
+                module.forward = functools.partial(_rounded, module)
 
     def see(self, pixels: torch.Tensor) -> torch.Tensor:
         return super().see(pixels).bfloat16().float()
