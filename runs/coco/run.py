@@ -6,8 +6,10 @@
 
 `search`: every recipe of the contest has the same 20 settings on one base of each text tower: four kinds of training
 (`TRIED`), each averaged with the base in five shares. `chosen` has the rule. `final`: everything that is in the tables,
-on six bases of each text tower, each with its own seed. The kept results have three to six of MiniLM, three of scratch.
-Several of these commands may work on one OUT. A model needs up to 10 GB of memory.
+on nine bases of each text tower, each with its own seed; the kept results have not every model on every base. Models
+with a chosen setting are also averaged with the model finetuned on captions alone, in the same five shares, on dev
+(`shares`) and on test; table.py chooses the share on dev. Several of these commands may work on one OUT. A model needs
+up to 10 GB of memory.
 
 Training texts: NegCLIP's, which exchange words; `balanced`, which replaces words (2.1 % exchange); `both`, balanced
 with exchanges added; `phrases`, balanced with short phrases added (phrases.py); `thesaurus`, more of them
@@ -35,10 +37,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 
-import numpy as np
 import run as flickr  # of runs/flickr8k, which comes first
 import torch
-from bases import score
+from choice import worth
 from jobs import OURS, Job
 from needs import existing, made_from
 
@@ -52,7 +53,7 @@ from equipoise.train.run.options import Hardware, Saving
 
 RATE, BATCH = 5e-5, 256
 PAPER, CE = "hard_positives_kamath_2024", "ce_clip_zhang_2024"
-SEEDS = range(6)
+SEEDS = range(9)
 CONTEST = {
     "hn": ("hn_only", {}),
     "hp-hn": (PAPER, {}),
@@ -63,7 +64,6 @@ TRIED = [  # texts, times the rate, passes over the captions
     ("thesaurus", 3.0, 2), ("phrases", 3.0, 2), ("thesaurus", 3.0, 1), ("balanced", 3.0, 1),
 ]  # fmt: skip
 SHARES = (0.4, 0.5, 0.6, 0.8, 1.0)  # of the finetuned weights; the rest is the base's
-CHOSEN_ON = ("negclip", "vsr_symmetric", "vsr_inverse", "human", "seen", "unseen", "phrases", "replace")
 
 
 def job(name: str, recipe: str | None, texts: str = "balanced", speed: float = 1.0, **options: Any) -> Job:
@@ -84,7 +84,12 @@ MAIN = [
 ]
 BEST = [job(f"{name}-best", recipe, **options) for name, (recipe, options) in CONTEST.items()]  # texts and rate: chosen
 BEST += [job("ours-best-known", OURS)]  # as chosen, and REPLACE's words in the training texts
-BEST_AS_OURS = job("hp-hn-best-as-ours", PAPER)  # the paper's recipe with the setting that was chosen for ours
+AS_OURS = [  # rivals with the setting that was chosen for ours
+    job("hp-hn-best-as-ours", PAPER),
+    job("hp-hn-best-known", PAPER),
+    job("ce-clip-best-as-ours", CE),
+    job("hn-best-as-ours", "hn_only"),
+]
 EQUAL = [  # 1,024 texts a step for every recipe, which is what ours has
     job("control-equal", "control", batch_size=1024),
     job("hn-equal", "hn_only", batch_size=512),
@@ -118,7 +123,7 @@ OTHERS = [
         }.items()
     ),
 ]
-JOBS = {job.name: job for job in (*MAIN, *BEST, BEST_AS_OURS, *EQUAL, *PAPERS, *OTHERS)}
+JOBS = {job.name: job for job in (*MAIN, *BEST, *AS_OURS, *EQUAL, *PAPERS, *OTHERS)}
 SCRATCH = ("base", "control", "hn-negclip", "hn", "hp-hn", "ce-clip", "ours", "hp-hn-swaps", "ours-swaps")
 
 
@@ -144,15 +149,8 @@ def chosen(out: Path, name: str) -> dict[str, Any]:
     if len(rows) != len(SHARES) * (len(SEARCH) - 1) + 1:
         raise RuntimeError(f"{name}: the search is not finished")  # the next round tries again
     control = rows["control-0"]["found"]
-
-    def value(row: dict[str, Any]) -> tuple[float, float]:
-        found = row["found"]
-        missed = max(0.0, score(control) - 0.3 - score(found))
-        for kind in CHOSEN_ON:
-            missed += max(0.0, control[f"{kind}/augmented"] - 2 - found[f"{kind}/augmented"])
-        return -missed, float(np.mean([found[f"{kind}/augmented"] for kind in CHOSEN_ON]))
-
-    best = max((row for row in rows.values() if row["name"].startswith(f"{name}.")), key=value)
+    own = [row for row in rows.values() if row["name"].startswith(f"{name}.")]
+    best = max(own, key=lambda row: worth(row["found"], control, 0.3))
     return {key: best[key] for key in ("train", "speed", "options", "wise")}
 
 
@@ -184,12 +182,13 @@ def work(task: Task) -> None:
     try:
         tuned, best, changed = job.name.partition("-best")
         if best:
-            setting = chosen(own, "ours" if changed == "-as-ours" else tuned)
+            setting = chosen(own, "ours" if changed else tuned)
             wise = setting["wise"]
             texts = "known" if changed == "-known" else setting["train"]
             job = replace(job, train=texts, speed=setting["speed"], options=tuple(setting["options"].items()))
-        if best or (stage == "search" and job.name != "control"):
-            shares = [*(share for share in SHARES if share != wise), wise]
+            shares = [wise]
+        elif stage == "search" and job.name != "control":
+            shares = list(SHARES)
         rows = flickr.pooled(str(out / f"pooled-{base}.npz"))
         flickr.remember(rows)
         words = flickr.tokens(tower)
@@ -216,14 +215,32 @@ def work(task: Task) -> None:
             before = model.network.state_dict()
             model = load_model(f"hf:{folder}/model", device=device)  # type: ignore[assignment]
             after = {name: value.clone() for name, value in model.network.state_dict().items()}
+            if stage == "final" and job.name == "control":
+                with atomic_write(own / f"captions-{seed}.pt", "wb", flush=False) as handle:
+                    torch.save(after, handle)
         shutil.rmtree(folder, ignore_errors=True)
         split = "test" if stage == "final" else "dev"
         row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "train": job.train}
         row |= {"speed": job.speed, "base": base, "seed": seed, "split": split}
+        if stage == "final" and job.name == "control":
+            found = flickr.judge(model, data, photos, "dev", rows, words)
+            write(own / "shares" / f"control-{seed}.json", row | {"split": "dev"}, found)
+        if best:
+            while not (captions := own / f"captions-{seed}.pt").exists() and time.time() < float(where["until"]):
+                time.sleep(2)
+            alone = torch.load(captions, weights_only=True, map_location=device) if captions.exists() else {}
+            for share in SHARES if alone else ():
+                average(model, alone, after, share)
+                name = f"{job.name}+captions.{share}"
+                about = row | {"name": name, "wise": share}
+                found = flickr.judge(model, data, photos, "dev", rows, words)
+                write(own / "shares" / f"{name}-{seed}.json", about | {"split": "dev"}, found)
+                found = flickr.judge(model, data, photos, "test", rows, words, own / "scores" / f"{name}-{seed}.npz")
+                write(own / "final" / f"{name}-{seed}.json", about, found)
         for share in shares:  # the setting that was chosen comes last: its line says that all are done
-            if len(shares) > 1:
+            if len(shares) > 1 or best:
                 average(model, before, after, share)
-            last = share == wise
+            last = share == shares[-1]
             scores = own / "scores" / f"{job.name}-{seed}.npz" if stage == "final" and last else None
             found = flickr.judge(model, data, photos, split, rows, words, scores)
             name = job.name if last else f"{job.name}.{share}"
@@ -260,7 +277,7 @@ def claimed(path: Path) -> bool:
 
 @torch.no_grad()
 def average(model: ClipModel, before: dict[str, torch.Tensor], after: dict[str, torch.Tensor], share: float) -> None:
-    """The weights: `share` of the finetuned, the rest of the base."""
+    """The weights: `share` of those after finetuning, the rest of the others."""
     for name, value in model.network.state_dict().items():
         if value.is_floating_point():
             value.copy_(torch.lerp(before[name].to(value.device), after[name], share))
@@ -291,9 +308,10 @@ def main() -> None:
     for split in ("dev", "test"):
         for kind in ("captions", *flickr.kinds(where["data"], split)):
             flickr.items_of(f"{where['data']}/{split}-{kind}.jsonl")
-    known(options.out, began + options.seconds)
-    gc.freeze()
     tasks = list(tasks_of(options.seeds, options.only, where))
+    if any(tower == "m" for tower, *_ in tasks):
+        known(options.out, began + options.seconds)
+    gc.freeze()
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:  # the texts are loaded once for all
         for _ in range(2):
             for _ in pool.imap_unordered(work, tasks, chunksize=1):
@@ -313,7 +331,7 @@ def tasks_of(seeds: Sequence[int], only: Sequence[str] | None, where: dict[str, 
     yield from scratch[: len(SCRATCH)]  # until these are done, so is the search
     yield from ((tower, "final", job, seed, where) for tower in "ms" for seed in seeds for job in BEST)
     yield from scratch[len(SCRATCH) :]
-    yield from (("m", "final", job, seed, where) for job in (BEST_AS_OURS, *EQUAL, *PAPERS, *OTHERS) for seed in seeds)
+    yield from (("m", "final", job, seed, where) for job in (*AS_OURS, *EQUAL, *PAPERS, *OTHERS) for seed in seeds)
 
 
 def known(out: Path, until: float) -> None:

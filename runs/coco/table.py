@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 
 import numpy as np
 from bases import score
+from choice import worth
 from labels import (
     ABLATIONS,
     CHANGES,
@@ -31,7 +32,9 @@ from labels import (
     FUSED_PAIRS,
     JOINED,
     KINDS,
+    LIMIT,
     METRICS,
+    MIXED,
     MORE,
     NAMES,
     PAIRS,
@@ -60,7 +63,11 @@ RESULTS = Path(__file__).parent / "results"
 
 @cache
 def scores(tower: str) -> dict[str, Any]:
-    return read_scores(RESULTS / f"{tower}.npz")
+    held = read_scores(RESULTS / f"{tower}.npz")
+    for name, share in averaged(tower).items():
+        start = f"{name}.{share}-"
+        held |= {f"{name}-{key.removeprefix(start)}": held[key] for key in list(held) if key.startswith(start)}
+    return held
 
 
 @cache
@@ -70,6 +77,22 @@ def models(tower: str, stage: str = "final") -> dict[str, list[dict[str, Any]]]:
         row = json.loads(line)
         if row["stage"] == stage:
             found.setdefault(row["name"], []).append(row)
+    if stage == "final":
+        found |= {name: found[f"{name}.{share}"] for name, share in averaged(tower).items()}
+    return found
+
+
+@cache
+def averaged(tower: str) -> dict[str, float]:
+    """Models averaged with captions alone: the share of each, chosen on dev by the means over its bases."""
+    rows = models(tower, "shares")
+
+    def means(name: str) -> dict[str, float]:
+        return {key: float(np.mean([row["found"][key] for row in rows[name]])) for key in rows[name][0]["found"]}
+
+    found = {}
+    for name in (name for name in MIXED if f"{name}.{SHARES[-1]}" in rows):
+        found[name] = max(SHARES[1:], key=lambda share: worth(means(f"{name}.{share}"), means("control"), LIMIT))
     return found
 
 
@@ -206,6 +229,31 @@ def shares(tower: str) -> None:
     print()
 
 
+def mixed(tower: str) -> None:
+    """Averaged with captions alone: changes on REPLACE over the base, of recalls and CxC over captions alone."""
+    print(f"| {TOWERS[tower]}, averaged with captions alone | " + " | ".join(map(str, SHARES[1:])) + " |")
+    print("| --- |" + " ---: |" * len(SHARES[1:]))
+    parts = {part: count(tower, part) for part in JOINED["replace"]}
+
+    def replace(found: dict[str, float], metric: str) -> float:
+        return sum(found[f"{part}/{metric}"] * n for part, n in parts.items()) / sum(parts.values())
+
+    base, control = ({row["seed"]: row["found"] for row in models(tower)[name]} for name in ("base", "control"))
+    for name, chosen in averaged(tower).items():
+        cells = []
+        for share in SHARES[1:]:
+            changes = [
+                [*(replace(row["found"], metric) - replace(base[row["seed"]], metric) for metric in METRICS[1:]),
+                 score(row["found"]) - score(control[row["seed"]]),
+                 row["found"]["experts"] - control[row["seed"]]["experts"]]
+                for row in models(tower)[f"{name}.{share}"]
+            ]  # fmt: skip
+            cell = " / ".join(f"{value:+.1f}" for value in np.mean(changes, 0))
+            cells.append(cell + (share == chosen) * " (chosen)")
+        print(f"| {MIXED[name]} | " + " | ".join(cells) + " |")
+    print()
+
+
 def fused() -> None:
     """Both parts of each model with a matching head; the head's recalls are of the contrastive part's first ten."""
     only = seeds("x", *(name for name in FUSED if name in models("x")))
@@ -237,8 +285,8 @@ def retrieval(tower: str) -> None:
             )
         return found
 
-    for name in (name for name in NAMES if name in models(tower)):
-        rows = [row["found"] for row in models(tower)[name] if row["seed"] in common(tower)]
+    for name, said in ((name, said) for name, said in (NAMES | MIXED).items() if name in models(tower)):
+        rows = [row["found"] for row in models(tower)[name] if row["seed"] in common(tower) or name in MIXED]
         ways = (
             f"{np.mean([[row[f'{way}@{top}'] for top in (1, 5, 10)] for row in rows]):.1f}" for way in ("t2i", "i2t")
         )
@@ -251,7 +299,8 @@ def retrieval(tower: str) -> None:
             drawn.append(change[bases].mean(0)[photos].sum())
         low, high = np.quantile(drawn, (0.025, 0.975))
         cell = "" if name == "control" else f"{change.mean(0).sum():+.1f} [{low:+.1f}, {high:+.1f}]"
-        print(f"| {NAMES[name]} | " + " | ".join((*ways, cell)) + " |")
+        said += " (averaged with captions alone)" * (name in MIXED)
+        print(f"| {said} | " + " | ".join((*ways, cell)) + " |")
     print()
 
 
@@ -360,7 +409,7 @@ def main() -> None:
     for title, own in ABLATIONS.items():
         ablation(title, own)
     changes(CHANGES)
-    for show in (shares, retrieval, search, rewordings, by_word):
+    for show in (shares, mixed, retrieval, search, rewordings, by_word):
         for tower in TOWERS:
             show(tower)
     relations("m")

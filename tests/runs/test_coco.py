@@ -57,6 +57,25 @@ def test_the_means_on_the_page_are_those_of_the_scores() -> None:
                 assert cell == " / ".join(f"{100 * mean:.1f}" for mean in means)
 
 
+def test_the_tables_of_averaged_models_are_those_of_the_kept_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    table = load("table")
+    for tower in table.TOWERS:
+        assert set(table.averaged(tower)) == set(table.MIXED)
+        table.mixed(tower)
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) > len(table.MIXED) and all(line in TABLES.splitlines() for line in lines)
+        assert all(line.count("(chosen)") == 1 for line in lines[2:-1])
+
+
+def test_an_averaged_model_may_lose_as_much_recall_as_the_limit_says() -> None:
+    choice = load("choice")
+    control = {f"{kind}/augmented": 50.0 for kind in choice.CHOSEN_ON}
+    control |= {f"{way}@{top}": 40.0 for way in ("t2i", "i2t") for top in (1, 5, 10)}
+    more = {key: value + 5 if key.endswith("/augmented") else value - 0.4 for key, value in control.items()}
+    assert choice.worth(more, control, 0.5) > choice.worth(control, control, 0.5)
+    assert choice.worth(more, control, 0.3) < choice.worth(control, control, 0.3)
+
+
 def above(c: Any, p: Any) -> tuple[Any, Any, Any]:
     return c > 0, (c > 0) & (p > 0), ((c > 0) & (p < 0)) | ((c < 0) & (p > 0))
 
@@ -144,7 +163,7 @@ def test_the_setting_that_loses_nothing_is_chosen(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(run, "SHARES", (1.0,))
     monkeypatch.setattr(run, "SEARCH", [None] * 5)
     (tmp_path / "search").mkdir()
-    kinds = {f"{kind}/augmented": 50.0 for kind in run.CHOSEN_ON} | {
+    kinds = {f"{kind}/augmented": 50.0 for kind in load("choice").CHOSEN_ON} | {
         f"{way}@{top}": 40.0 for way in ("t2i", "i2t") for top in (1, 5, 10)
     }
     for name, changed in {
