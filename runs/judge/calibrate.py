@@ -38,7 +38,7 @@ from check import chance
 from needs import HALVES, existing
 
 from equipoise.perturb import Caption, dial
-from equipoise.perturb.dial import ALONE, HIGHEST, LOWEST, accepted, logit, positive_kind
+from equipoise.perturb.dial import ALONE, HIGHEST, LIKELY, LOWEST, accepted, logit, positive_kind
 from equipoise.perturb.english.vocabulary import SECTIONS
 from equipoise.perturb.judge import SORTS
 from equipoise.perturb.operations.counts import Exchange
@@ -56,7 +56,6 @@ BLIND = range(521, 527)  # the swaps of the blind readings since the twenty-firs
 WORDS = (*SECTIONS, "proposed", "people", "doubtful")  # of the kinds of replaced words
 SWAPS = ("swap", *SORTS[:3], "two", "bare", "doing", "own")
 COMMON = (*SECTIONS, "swap")  # every kind has one of these words
-LIKELY = 0.6  # the few likelier ones of the dial's readings were chosen by older judges, and would bend the lines
 MIDDLE = 3.0  # a logit
 STRICTER = 0.88  # of what may be refused: so far the strictest readers differ from all
 FLOOR = 0.4  # what readers accept less often is never written

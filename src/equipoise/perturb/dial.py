@@ -45,9 +45,10 @@ class Dial:
         """The least chance that the judge must give. A kind is a target, with "proposed" where a net or a language
         model proposed the new word, "people" of one word for a person for another and "doubtful" where captions do not
         have the new word beside its neighbours; or "swap" and what changes places. `alone`: of a caption's only one.
-        Relations and swaps are rare, so that others cannot make up for an unsure one: each must be as sure as asked."""
+        Relations and swaps are rare, so that others cannot make up for an unsure one: each must be as sure as asked,
+        and as likely as those that the lines were fitted on."""
         if kind.startswith(("relation", "swap")):
-            return _least(kind, self.precision)
+            return max(LIKELY, _least(kind, self.precision))
         return _least(kind, max(0.01, 1 - ALONE * (1 - self.bound)) if alone else self.bound)
 
     def stricter(self) -> Dial:
@@ -87,6 +88,7 @@ def _least(kind: str, bound: float) -> float:
     return max(SEEN, 1 / (1 + math.exp((height - math.log(bound / (1 - bound))) / slope)))
 
 
+LIKELY = 0.6  # of the dial's own edits, what the judge finds less likely was chosen by older judges, and is not fitted
 SEEN = 0.1  # readers have hardly seen what the judge finds less likely
 
 

@@ -48,7 +48,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("always")
 def test_both_texts_have_the_same_words_and_come_together() -> None:
     found = contrasts(TEXTS)
-    assert sum(bool(positives) for _, positives, _ in found) >= 6
+    assert sum(bool(positives) for _, positives, _ in found) >= 5
     for text, positives, negatives in found:
         assert len(positives) == len(negatives) <= 1
         for right, wrong in zip(positives, negatives, strict=True):
@@ -64,43 +64,26 @@ def test_both_texts_have_the_same_words_and_come_together() -> None:
 @pytest.mark.parametrize(
     ("text", "old", "new", "target", "positive", "negative"),
     [
-        ("A cat on a bed", "cat", "owl", "object", "A cat, not an owl, on a bed", "An owl, not a cat, on a bed"),
-        ("Cows in a field", "Cows", "sheep", "object", None, None),  # "sheep" may be one
-        ("Cows in a field", "Cows", "Horses", "object", "Cows, not horses, in a field", "Horses, not cows, in a field"),
-        (
-            "A dog on the floor.",
-            "floor",
-            "bed",
-            "object",
-            "A dog on the floor, not the bed.",
-            "A dog on the bed, not the floor.",
-        ),
         (
             "A red car passes",
             "red",
-            "blue",
+            "old",
             "attribute",
-            "A red car, not a blue one, passes",
-            "A blue car, not a red one, passes",
+            "A red car, not an old one, passes",
+            "An old car, not a red one, passes",
         ),
+        ("Red cars.", "Red", "Blue", "attribute", "Red cars, not blue ones.", "Blue cars, not red ones."),
         ("Two dogs run", "Two", "Three", "attribute", "Two dogs, not three, run", "Three dogs, not two, run"),
         ("Men sitting on it", "sitting", "standing", "action", None, None),  # a preposition without its noun
-        (
-            "A man sitting on a bed",
-            "sitting",
-            "lying",
-            "action",
-            "A man sitting, not lying, on a bed",
-            "A man lying, not sitting, on a bed",
-        ),
-        ("A cat and a dog on a bed", "dog", "bird", "object", None, None),  # in a list
-        ("A cup of tea on a table", "cup", "glass", "object", None, None),
-        ("A baseball bat on a table", "bat", "ball", "object", None, None),
-        ("A zebra's head in a field", "zebra", "horse", "object", None, None),
-        ("The cat sleeps", "cat", "dog", "object", None, None),  # it would say that there is a dog too
-        ("A man sleeps", "man", "woman", "object", None, None),
+        ("A man sitting", "sitting", "lying", "action", "A man sitting, not lying", "A man lying, not sitting"),
+        ("A man sits on a bed", "sits", "lies", "action", None, None),
+        ("A cat and a red car", "red", "blue", "attribute", None, None),  # in a list
+        ("A red cup of tea", "red", "blue", "attribute", None, None),
+        ("A red zebra's head", "red", "blue", "attribute", None, None),
+        ("The red car passes", "red", "blue", "attribute", None, None),  # it would say that there is a blue one too
         ("A black and white cat sleeps", "white", "brown", "attribute", None, None),
         ("Green grass on a hill", "Green", "Brown", "attribute", None, None),
+        ("A cat on a bed", "cat", "dog", "object", None, None),  # readers ask why anybody would say so
     ],
 )
 def test_how_it_is_written(
@@ -126,10 +109,10 @@ def test_captions_that_would_be_hard_to_read_get_none(text: str) -> None:
 
 def test_what_another_caption_names_is_not_denied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SHARE", 1.0)
-    others = tuple(f"A {noun} on a couch" for noun in ("dog", "puppy"))
-    made = [list(perturb_captions(balanced(), [Caption("A cat on a couch", others)], seed)) for seed in range(20)]
+    others = tuple(f"A {colour} and red car on a street" for colour in ("blue", "green"))
+    made = [list(perturb_captions(balanced(), [Caption("A red car on a street", others)], seed)) for seed in range(20)]
     texts = [each.text for (one,) in made for each in one.positives if each.edit.op == "contrast"]
-    assert texts and not any("not a dog" in text or "not a puppy" in text for text in texts)
+    assert texts and not any("not a blue" in text or "not a green" in text for text in texts)
 
 
 def test_some_captions_get_one_and_the_printout_names_it_apart_from_swaps() -> None:
@@ -139,7 +122,7 @@ def test_some_captions_get_one_and_the_printout_names_it_apart_from_swaps() -> N
     for one in perturb_captions(balanced(), map(Caption, texts)):
         mix.add(one)
         share += any(each.edit.op == "contrast" for each in one.negatives)
-    assert 0.15 < share / len(texts) < 0.55
+    assert 0.25 < share / len(texts) < 0.75
     told = mix.to_json()
     assert told["negatives"]["contrast"] == told["having"]["contrast"] == share
     line = next(line for line in described(told, len(texts), 10) if "contrast" in line)
