@@ -47,7 +47,7 @@ def slots_of(recipe: Recipe, caption: Caption, staying: Listed) -> list[Listed]:
     found: list[Listed] = []
     for slot in recipe.slots:
         kinds = {one.kind for listed in (staying, *found) for one in listed}
-        if not slot.name.endswith((" swap", " converse")) and slot.unless not in kinds:
+        if not slot.name.endswith((" swap", " converse", " contrast")) and slot.unless not in kinds:
             found += filter(None, [passing(recipe, slot, caption)])
     return found
 
