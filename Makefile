@@ -20,7 +20,7 @@ INSTALL := $(PYTHON) -m pip install --quiet --no-compile --constraint constraint
 # torch first and alone: asked for together with the rest, pip may take the newest build and its CUDA packages. The pip
 # of an old Python needs twice as long.
 $(TORCH): pyproject.toml constraints.txt
-	test -x $(PYTHON) || python3 -m venv $(VENV)
+	$(PYTHON) -m pip --version > /dev/null 2>&1 || python3 -m venv $(VENV)
 	-$(INSTALL) --upgrade pip
 	$(INSTALL) torch
 	touch $@

@@ -36,7 +36,7 @@ def run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         try:
             runpy.run_path(str(EXAMPLES / name), run_name="__main__")
         except SystemExit as ended:
-            code = int(ended.code or 0)
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         return subprocess.CompletedProcess(sys.argv, code, *capsys.readouterr())
 
     return called

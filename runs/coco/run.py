@@ -229,6 +229,8 @@ def work(task: Task) -> None:
             while not (captions := own / f"captions-{seed}.pt").exists() and time.time() < float(where["until"]):
                 time.sleep(2)
             alone = torch.load(captions, weights_only=True, map_location=device) if captions.exists() else {}
+            if not alone:
+                print(f"{tower}/{job.name}-{seed}: no {captions.name}, so not averaged with captions alone", flush=True)
             for share in SHARES if alone else ():
                 average(model, alone, after, share)
                 name = f"{job.name}+captions.{share}"

@@ -88,7 +88,7 @@ def _least(kind: str, bound: float) -> float:
     return max(SEEN, 1 / (1 + math.exp((height - math.log(bound / (1 - bound))) / slope)))
 
 
-LIKELY = 0.6  # of the dial's own edits, what the judge finds less likely was chosen by older judges, and is not fitted
+LIKELY = 0.6  # the fit leaves out the dial's own edits that the judge finds less likely: older judges chose them
 SEEN = 0.1  # readers have hardly seen what the judge finds less likely
 
 

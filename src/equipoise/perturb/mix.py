@@ -13,7 +13,7 @@ GOAL = {"object": 40, "attribute": 25, "action": 15, "relation": 10, "swap": 10}
 
 
 def kind_of(candidate: Candidate) -> str:
-    """A negative as the mix counts it; all that replaces no word, but for a contrast, is a swap."""
+    """A negative as the mix counts it; an edit that replaces no word is a swap, unless it is a contrast."""
     edit = candidate.edit
     if edit.op == "replace" and edit.target in GOAL:
         return str(edit.target)

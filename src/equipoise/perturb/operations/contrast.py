@@ -1,8 +1,8 @@
 """Pairs of the same words: "a red car, not a blue one" is true, "a blue car, not a red one" is false.
 
 A negative that replaces a quality, a number or an action, and of which the judge is sure, gives both: its two words
-exclude each other. Only the place of "not" tells the texts apart. This is no exchange of roles: what is denied is not
-in the photo. No things: of "a zebra, not a giraffe" readers ask why anybody would say so.
+exclude each other. Only the place of "not" tells the texts apart. This is no exchange of roles: what
+the positive denies is not in the photo. No things: of "a zebra, not a giraffe" readers ask why anybody would say so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ SHARE = 0.5  # of the captions; with the swaps, one in eleven then has a negativ
 SURE = 0.95  # how likely readers must be to accept the replaced word
 _LONGEST = 22  # words and marks; more are hard to read with a contrast in them
 _NUMBERS = word_set("number words")
-Words = tuple[str, str] | None  # the old and the new one as they are denied: "a red one", "a blue one"
+_DENIALS = frozenset(("not", "n't", "n’t", "never", "no", "nobody", "without"))
+Words = tuple[str, str] | None  # the old and the new word as they follow "not": "a red one", "a blue one"
 
 
 def contrast(
@@ -45,7 +46,7 @@ def _draw(
         return Refused(UNKNOWN if asked is None else BOUNDED)
     if not (asked.allows("contrast positive") and asked.allows("contrast negative")):
         return Refused("readers accept contrasts less often than asked")
-    hard = caption.is_title or '"' in text or "not" in caption.words or text.count(",") > 1
+    hard = caption.is_title or '"' in text or not _DENIALS.isdisjoint(caption.words) or text.count(",") > 1
     for each in () if hard or len(caption.units) > _LONGEST else _sure(caption, sources, rng):
         if pair := _pair(caption, each):
             every = replaced(text, "negative", each), *pair.values()
@@ -73,7 +74,7 @@ def _pair(caption: Caption, each: Proposal) -> dict[Kind, Candidate] | None:
     at, phrase = place[0], caption.phrase_at.get(place[0])
     if each.target == "action":
         down = at + 1 < len(units) and units[at + 1].kind == "preposition" and at + 2 not in caption.phrase_at
-        last, denied = at, None if phrase or down or units[at].pos != "VBG" else (units[at].word, each.to)
+        last, denied = at, None if phrase or down or units[at].pos != "VBG" else (units[at].word, each.to.lower())
     elif phrase is None or (phrase.start and units[phrase.start - 1].kind in {"and", "mark"}):
         return None
     else:
@@ -109,7 +110,8 @@ def _of_quality(caption: Caption, phrase: NounPhrase, at: int, new: str) -> Word
     if at == phrase.head or any(unit.word == "and" or unit.pos == "NNS" for unit in units[phrase.start : phrase.head]):
         return None  # black and white, four giraffes tower
     if old in _NUMBERS:
-        return (old, new) if at == phrase.start else None
+        whole = at and units[at - 1].word == "of"  # two out of three dogs
+        return (old, new) if at == phrase.start and not whole and "one" not in (old, new) else None
     if many or caption.is_plural(phrase):
         return (f"{old} ones", f"{new} ones") if many and first != "the" else None
     counted = first in {"a", "an"} and units[phrase.head].lemma not in members("@mass")
