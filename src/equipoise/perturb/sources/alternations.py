@@ -43,8 +43,10 @@ def _front(caption: Caption, first: NounPhrase) -> str | None:
     if units[0].kind not in {"determiner", "number"} or units[first.head].lemma in _AMOUNTS:
         return None
     if any(unit.kind == "be" or unit.pos in {"VBZ", "VBP"} for unit in units):  # a sentence of what is there now
-        unlike = any(unit.word in {"was", "were", "this"} or unit.pos in {"VBD", "MD"} for unit in units)
-        return None if unlike else "in this photo,"
+        unlike = any(unit.word in {"was", "were", "this", ","} or unit.pos in {"VBD", "MD"} for unit in units)
+        rest = units[first.end : first.end + 1]
+        goes_on = any(unit.kind in {"verb", "be"} or unit.word in {"in", "on", "with"} for unit in rest)
+        return "in this photo," if goes_on and not unlike else None
     if _has_verb(caption, 0) or not (units[0].word in {"a", "an"} or (units[0].kind == "number" and many)):
         return None
     after = units[first.end] if first.end + 1 < len(units) else None
