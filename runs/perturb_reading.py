@@ -3,6 +3,7 @@
     python runs/perturb_reading.py sheet coco --shared DATA --seed 1 --out DIR [--captions 6000] \\
         [--wanted "swap negative=100,replace negative=40,NegCLIP negative=10"] [--domains web=FILE medical=FILE]
     python runs/perturb_reading.py count DIR/key.tsv DIR/reader1.tsv DIR/reader2.tsv
+    python runs/perturb_reading.py published thirty-second thirty-third
 
 Captions that nothing was learned from (caption_halves.py; `coco`: its photos of train2017), without the photos of
 docs/perturb_reading.tsv, where all that was read before is listed. Rare sorts are looked for in more captions than
@@ -225,6 +226,23 @@ def count(key: Path, readers: list[Path]) -> None:
         print(f"replace positives that reader {number} called trivial: {called} of {len(asked)}")
 
 
+def published(readings: list[str]) -> None:
+    """The same of readings in docs/perturb_reading.tsv, counted together."""
+    with READ_BEFORE.open(encoding="utf-8", newline="") as handle:
+        rows = [row for row in csv.DictReader(handle, delimiter="\t") if row["reading"].endswith(tuple(readings))]
+    by_sort: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        by_sort.setdefault(f"{row['source']}, {row['sort']}", []).append(row)
+    print("| edits | n | reader 1 | reader 2 | 95 % | called trivial by a reader |")
+    print("| --- |" + " --- |" * 5)
+    for name, own in sorted(by_sort.items()):
+        right = [sum(row[f"reader{number}"] == "pass" for row in own) for number in (1, 2)]
+        ends = [end for passed in right for end in wilson(passed, len(own))]
+        shares = " | ".join(f"{passed / len(own):.1%}" for passed in right)
+        trivial = sum("trivial" in row["why"] for row in own)
+        print(f"| {name} | {len(own)} | {shares} | [{min(ends):.1%}, {max(ends):.1%}] | {trivial} |")
+
+
 def _verdicts(path: Path, count: int) -> dict[int, bool]:
     found = {}
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -258,8 +276,11 @@ def main() -> None:
     judge = verbs.add_parser("count")
     judge.add_argument("key", type=existing())
     judge.add_argument("readers", type=existing(), nargs="+")
+    verbs.add_parser("published").add_argument("readings", nargs="+", help="how they end in the first column")
     options = parser.parse_args()
-    if options.verb == "sheet":
+    if options.verb == "published":
+        published(options.readings)
+    elif options.verb == "sheet":
         domains = {name: Path(path) for name, _, path in (each.partition("=") for each in options.domains)}
         sheet(options.corpus, options.shared, options.seed, options.out, options.captions, options.wanted, domains)
     else:

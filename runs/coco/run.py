@@ -226,8 +226,9 @@ def work(task: Task) -> None:
             found = flickr.judge(model, data, photos, "dev", rows, words)
             write(own / "shares" / f"control-{seed}.json", row | {"split": "dev"}, found)
         if best:
-            while not (captions := own / f"captions-{seed}.pt").exists() and time.time() < float(where["until"]):
-                time.sleep(2)
+            captions, control = own / f"captions-{seed}.pt", own / "final" / f"control-{seed}"
+            while not captions.exists() and Path(f"{control}.claim").exists() and not Path(f"{control}.json").exists():
+                time.sleep(2)  # it is being trained
             alone = torch.load(captions, weights_only=True, map_location=device) if captions.exists() else {}
             if not alone:
                 print(f"{tower}/{job.name}-{seed}: no {captions.name}, so not averaged with captions alone", flush=True)

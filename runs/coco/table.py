@@ -238,19 +238,23 @@ def mixed(tower: str) -> None:
     def replace(found: dict[str, float], metric: str) -> float:
         return sum(found[f"{part}/{metric}"] * n for part, n in parts.items()) / sum(parts.values())
 
+    def cell(rows: Sequence[dict[str, Any]]) -> str:
+        changes = [
+            [*(replace(row["found"], metric) - replace(base[row["seed"]], metric) for metric in METRICS[1:]),
+             score(row["found"]) - score(control[row["seed"]]),
+             row["found"]["experts"] - control[row["seed"]]["experts"]]
+            for row in rows
+        ]  # fmt: skip
+        return " / ".join(f"{value:+.1f}" for value in np.mean(changes, 0))
+
     base, control = ({row["seed"]: row["found"] for row in models(tower)[name]} for name in ("base", "control"))
     for name, chosen in averaged(tower).items():
-        cells = []
-        for share in SHARES[1:]:
-            changes = [
-                [*(replace(row["found"], metric) - replace(base[row["seed"]], metric) for metric in METRICS[1:]),
-                 score(row["found"]) - score(control[row["seed"]]),
-                 row["found"]["experts"] - control[row["seed"]]["experts"]]
-                for row in models(tower)[f"{name}.{share}"]
-            ]  # fmt: skip
-            cell = " / ".join(f"{value:+.1f}" for value in np.mean(changes, 0))
-            cells.append(cell + (share == chosen) * " (chosen)")
+        cells = [cell(models(tower)[f"{name}.{share}"]) + (share == chosen) * " (chosen)" for share in SHARES[1:]]
         print(f"| {MIXED[name]} | " + " | ".join(cells) + " |")
+        own = {row["seed"] for row in models(tower)[name]}
+        rows = [row for row in models(tower)[name.removesuffix("+captions")] if row["seed"] in own]
+        cells = [cell(rows) if share == rows[0]["wise"] else "" for share in SHARES[1:]]
+        print("| ... averaged with the base | " + " | ".join(cells) + " |")
     print()
 
 

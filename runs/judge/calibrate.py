@@ -257,7 +257,7 @@ def main() -> None:
     every = [one for each in right.values() for one in each]
     rates["other"] = round(sum(every) / len(every), 3)
     rates |= dict.fromkeys(("converse", "fronting", "inversion", "passive"), rate_of_converses())
-    print("positives:", {kind: (rates.get(kind, "-"), len(each)) for kind, each in sorted(right.items())})
+    print("rates:", {kind: (rates.get(kind, "-"), len(each)) for kind, each in sorted(right.items())})
     bounds = least(options.shared)
     print("least:", {p: b for p, b in bounds if p in (0.85, 0.92, 0.97)})
     if options.write:

@@ -72,7 +72,7 @@ def described(mix: dict[str, dict[str, int]], captions: int, positives: int) -> 
         lines.append("Negatives by kind (percent of the texts, goal; captions that have one):")
         for kind, goal in (*GOAL.items(), ("contrast", "")):
             count, having = mix["negatives"].get(kind, 0), mix["having"].get(kind, 0)
-            what = f"goal {goal}" if goal else '"X, not Y": fills the goal of swaps, but exchanges nothing'
+            what = f"goal {goal}" if goal else '"X, not Y": exchanges nothing, so it is counted apart from swaps'
             lines.append(
                 f"  {kind:<10}{count:>9,}  {100 * count / total:4.1f} % ({what}); {having:,} captions, "
                 f"{100 * having / captions:.1f} %"

@@ -129,7 +129,7 @@ def test_some_captions_get_one_and_the_printout_names_it_apart_from_swaps() -> N
     counts = mix.to_json()
     assert counts["negatives"]["contrast"] == counts["having"]["contrast"] == share
     line = next(line for line in described(counts, len(texts), 10) if "contrast" in line)
-    assert f"{share:,} captions" in line and "exchanges nothing" in line and "goal of swaps" in line
+    assert f"{share:,} captions" in line and "exchanges nothing" in line and "apart from swaps" in line
 
 
 @pytest.mark.usefixtures("always")

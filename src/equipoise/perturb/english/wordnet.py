@@ -119,9 +119,9 @@ class WordNet:
         """Only one usual sense, so that a synonym or a co-hyponym cannot miss it."""
         return len(self._usual(word, letter)) == 1
 
-    def synonym_words(self, word: str, letter: Letter, context: frozenset[str] = frozenset()) -> list[str]:
+    def synonym_words(self, word: str, letter: Letter) -> list[str]:
         """Words whose own usual sense is the sense meant here, so that they cannot be read as something else."""
-        synset = self.sense(word, letter, context)
+        synset = self.sense(word, letter)
         if synset is None or (letter == "n" and self.data.synsets[synset].lexfile not in VISIBLE):
             return []
         return [

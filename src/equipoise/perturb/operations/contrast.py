@@ -1,8 +1,8 @@
 """Pairs of the same words: "a red car, not a blue one" is true, "a blue car, not a red one" is false.
 
 A negative that replaces a quality, a number or an action, and of which the judge is sure, gives both: its two words
-exclude each other. Only the place of "not" tells the texts apart. This is no exchange of roles: what
-the positive denies is not in the photo. No things: of "a zebra, not a giraffe" readers ask why anybody would say so.
+exclude each other. Only the place of "not" tells the texts apart. This is no exchange of roles: what the positive
+denies is not in the photo. No things: of "a zebra, not a giraffe" readers ask why anybody would say so.
 """
 
 from __future__ import annotations
