@@ -140,6 +140,15 @@ def test_coverage_where_seeds_differ(run: MakeRun) -> None:
     assert both / 60 >= 0.9 > 0.75 >= images / 60
 
 
+def test_several_seeds_draw_no_sign_flips(run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their p-value is Student's; the flips took most of the time of runs/coco/table.py."""
+    monkeypatch.delattr(inference, "sign_flip_sums")
+    rng = np.random.default_rng(4)
+    first, second = ([run(rng.integers(0, 2, 40)) for _ in range(3)] for _ in range(2))
+    found = compare_models(first, second)["original"]
+    assert found is not None and found.p is not None and 0 < found.p < 1
+
+
 def test_seeds_that_agree_add_nothing(run: MakeRun) -> None:
     rng = np.random.default_rng(1)
     right = rng.integers(0, 2, 40)

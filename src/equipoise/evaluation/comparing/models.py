@@ -12,6 +12,7 @@ over both gets wrong (docs/appendix/statistics.md has the formulas):
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ def compare_models(
     found, measured = measured_difference(first, second, seed, resamples, path, least)
     metrics, groups, change = measured.metrics, measured.groups, measured.change
     parts = contributions(change, outcomes.cluster, groups)
-    flipped = _flipped(parts, metrics, seed)
+    flipped = functools.cache(lambda: _flipped(parts, metrics, seed))  # several seeds rarely need them
     weights = _weights(change, groups)
     spread = measured.average.spread
     images = images_of(change, outcomes, groups)
@@ -91,7 +92,7 @@ def compare_models(
         by_image, lightest = parts[:, index], float(weights[:, index].min(where=weights[:, index] > 0, initial=1.0))
         image_error = error = float(np.nanstd(spread[:, index], ddof=1))
         freedom = float(max(1, images[index] - 1))
-        more: dict[str, Any] = {"p": inference.flip_p_value(by_image, flipped[:, index]), "image_error": image_error}
+        more: dict[str, Any] = {"image_error": image_error}
         if sides:
             error = float(np.nanstd(spread[:, index] + drawn[:, index], ddof=1))
             of_seeds = [(side.raw[index], side.own[index], side.count) for side in sides]
@@ -101,6 +102,8 @@ def compare_models(
                 value, half = known.difference, inference.t_quantile(stats.LEVEL, freedom) * error
                 more["interval"] = Interval(value - half, value + half)
                 more["p"] = 1 - inference.within(abs(value) / error, freedom)
+        if "p" not in more:
+            more["p"] = inference.flip_p_value(by_image, flipped()[:, index])
         more["detectable"] = inference.smallest_detectable(error, by_image, lightest, freedom)
         changes[metric.name] = known.model_copy(update=more)
     return found.model_copy(update={"changes": changes})
