@@ -10,7 +10,7 @@ DEV := $(VENV)/.ready-dev
 # Containers often set it. Every process would then compile torch and transformers again, for 10 seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-all test-long test-extras package docs fuzz faults lint clean
+.PHONY: setup demo test test-all test-long test-extras package docs numbers fuzz faults lint clean
 
 setup: $(DEV)
 
@@ -64,6 +64,11 @@ package: $(DEV)
 docs: $(DEV)
 	$(INSTALL) --editable '.[docs]'
 	$(PYTHON) runs/docs_site.py
+
+# Every number of a study or a bench on the pages is the one that its command prints from kept results: two minutes.
+# `python runs/page_numbers.py --write` writes them into the pages.
+numbers: $(DEV)
+	OMP_NUM_THREADS=1 $(PYTHON) runs/page_numbers.py
 
 # A full disk, a kill and a short write in every verb that writes: minutes, so not in CI.
 faults: $(DEV)

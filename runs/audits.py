@@ -11,8 +11,10 @@ from __future__ import annotations
 import argparse
 import random
 import re
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import date
 from pathlib import Path
 
 from equipoise.audit.checks import audit
@@ -207,10 +209,19 @@ def page(found: Sequence[tuple[Audit, int]]) -> str:
             "the images. `from -> to` asks such a table whether a substitution is a hard positive or a hard negative. "
             "The last column is the percentage of hard positives that a detector, trained on (c, n) of other images, "
             "calls wrong.",
+            f"<!-- numbers: audits, {today()} -->",
             second_table(found),
+            "<!-- end -->",
             *map(section, each),
         ]
     ) + "\n"  # fmt: skip
+
+
+def today() -> str:
+    """The day and the commit of these numbers, which other pages quote (runs/page_numbers.py)."""
+    asked = ["git", "rev-parse", "--short=8", "HEAD"]
+    commit = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    return f"{date.today():%d %B %Y}, {commit}"
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The tables of docs/coco.md: finetuning on COCO's photos, judged on other people's items and on ours.
+"""The tables of docs/coco.md and its appendix: finetuning on COCO photos, judged on items of others and on ours.
 
     python runs/coco/table.py            from runs/coco/results, without a GPU, in about a minute
 
@@ -27,6 +27,7 @@ from bases import score
 from choice import worth
 from labels import (
     ABLATIONS,
+    CHANCE,
     CHANGES,
     CONTEST,
     FUSED,
@@ -44,6 +45,7 @@ from labels import (
     RELATIONS,
     SHARES,
     SHORT,
+    SHOWN,
     SUMMARY,
     TAUGHT_ON,
     TOWERS,
@@ -101,7 +103,9 @@ def averaged(tower: str) -> dict[str, float]:
 def unscored(tower: str, kind: str) -> Scores:
     """The items of a kind, which all its runs share."""
     return Scores(
-        ItemScores(id=f"{part}/{place}", image=str(photo), caption=0.0, positives=[0.0], negatives=[0.0])
+        ItemScores(
+            id=f"{part}/{place}", image=str(photo), caption=0.0, positives=[0.0], negatives=[0.0], tags={"part": part}
+        )
         for part in JOINED.get(kind, (kind,))
         for place, photo in enumerate(scores(tower)[f"{part}/photo"].tolist())
     )
@@ -126,12 +130,12 @@ def common(tower: str) -> list[int]:
 
 
 def mean(tower: str, name: str, kind: str, metric: str, only: Sequence[int]) -> float:
-    """In percent, over the items of these bases."""
+    """In percent, over these bases and the parts of the kind."""
     held = scores(tower)
-    parts = JOINED.get(kind, (kind,))
+    rows = [row for row in models(tower)[name] if row["seed"] in only]
     found = []
-    for row in (row for row in models(tower)[name] if row["seed"] in only):
-        c, p = np.concatenate([held[f"{name}-{row['seed']}/{part}"] for part in parts], axis=1)
+    for row, part in product(rows, JOINED.get(kind, (kind,))):
+        c, p = held[f"{name}-{row['seed']}/{part}"]
         outcome = {
             "original": c > 0,
             "augmented": (c > 0) & (p > 0),
@@ -149,7 +153,8 @@ def compared(
         if not {after, before} <= models(tower).keys() or kind not in kinds_of(tower):
             continue
         own = seeds(tower, after, before)
-        whole = compare_models(*([run(tower, f"{name}-{seed}", kind) for seed in own] for name in (before, after)))
+        sides = ([run(tower, f"{name}-{seed}", kind) for seed in own] for name in (before, after))
+        whole = compare_models(*sides, path=("part",))
         for metric in METRICS:
             change = whole[metric]
             assert change is not None
@@ -185,6 +190,20 @@ def summary(tower: str, names: Iterable[str], title: str, only: Sequence[int]) -
     print()
 
 
+def short() -> None:
+    """The table of docs/coco.md: MiniLM, the first three bases."""
+    columns, only = SUMMARY[:4], common("m")
+    heads = [f"{KINDS[kind]}: {metric.capitalize()}{' accuracy' * (metric in METRICS[:2])}" for kind, metric in columns]
+    print("| finetuned with | " + " | ".join(heads) + " | mean of six recalls | CxC |")
+    print("| --- |" + " ---: |" * (len(columns) + 2))
+    print("| by chance | " + " | ".join(CHANCE[metric] for _, metric in columns) + " | | |")
+    for name, said in SHOWN.items():
+        rows = [row for row in models("m")[name] if row["seed"] in only]
+        values = [mean("m", name, kind, metric, only) for kind, metric in columns]
+        values += [np.mean([score(row["found"]) for row in rows]), np.mean([row["found"]["experts"] for row in rows])]
+        print(f"| {said} | " + " | ".join(f"{value:.1f}" for value in values) + " |")
+
+
 def ablation(title: str, names: Sequence[str]) -> None:
     """On the bases that all of these models have, and what the papers print."""
     names = [name for name in names if name in models("m")]
@@ -216,18 +235,37 @@ def changes(names: Sequence[str]) -> None:
     print()
 
 
+def parts_of_ours() -> None:
+    """What each part does to REPLACE on the first base, the only one that the variants and the whole recipe share."""
+    print("| on the first base, minus the whole recipe | REPLACE: Aug. | REPLACE: Brit. |\n| --- | ---: | ---: |")
+    for name in (name for name in MORE if name.startswith("ours-") and name in models("m")):
+        cells = (mean("m", name, "replace", of, [0]) - mean("m", "ours", "replace", of, [0]) for of in METRICS[1:])
+        print(f"| {MORE[name]} | " + " | ".join(f"{value:+.1f}" for value in cells) + " |")
+    print()
+
+
+def first_places() -> None:
+    print("| text-to-image R@1 of the bases | lowest | mean | highest |\n| --- | ---: | ---: | ---: |")
+    for tower, title in TOWERS.items():
+        found = [row["found"]["t2i@1"] for row in models(tower)["base"]]
+        print(f"| {title} | " + " | ".join(f"{value:.1f}" for value in (min(found), np.mean(found), max(found))) + " |")
+    print()
+
+
+def replace(found: Mapping[str, float], metric: str) -> float:
+    return float(np.mean([found[f"{part}/{metric}"] for part in JOINED["replace"]]))
+
+
 def shares(tower: str) -> None:
     """What averaging with the base trades: REPLACE against recall, for the training that was chosen on dev."""
     print(f"| {TOWERS[tower]}, chosen on dev | " + " | ".join(f"{share:.1f}" for share in SHARES) + " |")
     print("| --- |" + " ---: |" * len(SHARES))
-    parts = {part: count(tower, part) for part in JOINED["replace"]}
     for name in (name for name in NAMES if "-best" in name and name in models(tower)):
         cells = []
         for share in SHARES:
             rows = models(tower)["base"] if share == 0 else models(tower).get(f"{name}.{share}", models(tower)[name])
             found = [
-                [sum(row["found"][f"{part}/{metric}"] * n for part, n in parts.items()) / sum(parts.values())
-                 for metric in ("augmented", "brittleness")] + [score(row["found"])]
+                [*(replace(row["found"], metric) for metric in METRICS[1:]), score(row["found"])]
                 for row in rows if row["seed"] in common(tower)
             ]  # fmt: skip
             chosen = f"{name}.{share}" not in models(tower) and share > 0
@@ -240,10 +278,6 @@ def mixed(tower: str) -> None:
     """Averaged with captions alone: changes on REPLACE over the base, of recalls and CxC over captions alone."""
     print(f"| {TOWERS[tower]}, averaged with captions alone | " + " | ".join(map(str, SHARES[1:])) + " |")
     print("| --- |" + " ---: |" * len(SHARES[1:]))
-    parts = {part: count(tower, part) for part in JOINED["replace"]}
-
-    def replace(found: dict[str, float], metric: str) -> float:
-        return sum(found[f"{part}/{metric}"] * n for part, n in parts.items()) / sum(parts.values())
 
     def cell(rows: Sequence[dict[str, Any]]) -> str:
         changes = [
@@ -261,7 +295,7 @@ def mixed(tower: str) -> None:
         own = {row["seed"] for row in models(tower)[name]}
         rows = [row for row in models(tower)[name.removesuffix("+captions")] if row["seed"] in own]
         cells = [cell(rows) if share == rows[0]["wise"] else "" for share in SHARES[1:]]
-        print("| ... averaged with the base | " + " | ".join(cells) + " |")
+        print(f"| {MIXED[name]}, averaged with the base | " + " | ".join(cells) + " |")
     print()
 
 
@@ -414,12 +448,18 @@ def count(tower: str, kind: str) -> int:
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--short", action="store_true", help="print only the table of docs/coco.md, in seconds")
+    if parser.parse_args().short:
+        short()
+        return
     for tower, title in TOWERS.items():
         summary(tower, NAMES, f"{title}, finetuned with", common(tower))
     for title, own in ABLATIONS.items():
         ablation(title, own)
     changes(CHANGES)
+    parts_of_ours()
+    first_places()
     for show in (shares, mixed, retrieval, search, rewordings, by_word):
         for tower in TOWERS:
             show(tower)

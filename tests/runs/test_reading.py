@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,17 +39,3 @@ def test_a_missing_verdict_is_no_pass(tmp_path: Path) -> None:
     done = _count(tmp_path, "1\tpass\n3\tpass\n4\tpass\n")
     assert done.returncode != 0
     assert "no verdict for [2]" in done.stderr
-
-
-def test_the_table_of_the_captions_page_is_what_the_published_verdicts_say() -> None:
-    page = (SCRIPT.parents[1] / "docs" / "tasks" / "captions.md").read_text(encoding="utf-8")
-    said = [line.split("|")[2:5] for line in page.splitlines() if re.match(r"\| (positives|negatives)\b.*%", line)]
-    found = set()
-    for readings in (["thirty-second", "thirty-third", "thirty-fourth", "thirty-fifth"], ["thirty-third"]):
-        command = [sys.executable, str(SCRIPT), "published", *readings]
-        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        found |= {tuple(re.findall(r"[\d.]+", " ".join(line.split("|")[2:5]))) for line in printed.splitlines()[2:]}
-    assert len(said) > 10
-    for cells in said:
-        n, *shares = re.findall(r"[\d.]+", " ".join(cells[:2]))
-        assert (n, *(share if "." in share else f"{share}.0" for share in shares)) in found, cells

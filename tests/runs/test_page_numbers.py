@@ -1,0 +1,69 @@
+"""runs/page_numbers.py: a page with another number than its home fails, and writing puts it right."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from runs.page_numbers import check, pages
+
+from runs import page_numbers
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = pages(ROOT)
+TABLE = "| model | right |\n| --- | ---: |\n| ours | +5.8 [+4.1, +7.6]\\* |"
+HOME = f"<!-- numbers: coco-short -->\n\n{TABLE}\n\n<!-- end -->\n"
+
+
+def said(*quotes: str) -> list[str]:
+    return [one.what for one in check({"x.md": HOME + "\n".join(quotes)}, {})[1]]
+
+
+def test_every_quote_on_the_pages_is_what_its_home_says() -> None:
+    assert not list(map(str, check(PAGES, {})[1]))
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/coco.md"])
+def test_a_changed_digit_is_named_by_page_line_and_both_values(page: str) -> None:
+    before = PAGES[page]
+    place = next(re.finditer(r"(?<=-->)27\.6", before)).start()
+    after = f"{before[:place]}27.5{before[place + 4 :]}"
+    found, wrong = check({**PAGES, page: after}, {})
+    line = before.count("\n", 0, place) + 1
+    assert [(one.page, one.line) for one in wrong] == [(page, line)]
+    assert "27.5" in wrong[0].what and "27.6" in wrong[0].what
+    assert found == PAGES  # as it is written
+
+
+def test_a_changed_digit_in_the_table_of_coco_is_named() -> None:
+    page = "docs/coco.md"
+    block = next(one for one in page_numbers.HOME.finditer(PAGES[page]) if one[1] == "coco-short")
+    row = block[3].splitlines()[-1]
+    after = {**PAGES, page: PAGES[page].replace(row, row.replace(".", ".9", 1))}
+    found, wrong = check(after, {"coco-short": block[3]})
+    assert len(wrong) == 1 and wrong[0].page == page and row in wrong[0].what and found == PAGES
+    assert PAGES[page].splitlines()[wrong[0].line - 1] == row
+
+
+def test_signs_losses_and_verdicts() -> None:
+    where = "coco-short: ours > right"
+    right = (
+        f"gains <!--{where}-->5.8 points [4.1, 7.6]",
+        f"<!--{where}; significant-->+5.8 [+4.1, +7.6]",
+        f"loses <!--{where}; lost-->-5.8 [-7.6, -4.1]",
+        f"about <!--{where}; 1-->5.8",
+        "<!--coco-short: model > ours > *-->5.8 [4.1, 7.6]",
+    )
+    assert said(*right) == []
+    assert len(said(f"loses <!--{where}-->-5.8 [4.1, 7.6]")) == 1
+    assert "not significant" in said(f"<!--{where}; not significant-->5.8 [4.1, 7.6]")[0]
+    assert "names 0 cells" in said("<!--coco-short: theirs > right-->5.8")[0]
+    assert "'nobody'" in said("<!--nobody: ours > right-->5.8")[0]
+    assert "no number" in said(f"<!--{where}-->none")[0]
+
+
+def test_numbers_that_ci_cannot_compute_have_a_date_and_a_commit() -> None:
+    block = "<!-- numbers: speed{} -->\n\n| a | 1.0 |\n\n<!-- end -->\n"
+    assert check({"x.md": block.format(", 18 November 2026, 9648ca45")}, {})[1] == []
+    assert "date and commit" in check({"x.md": block.format("")}, {})[1][0].what
