@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.garbage import seldom_collected
 from equipoise.data.images import ImageProblem, ImageSource, encoded, open_source
 from equipoise.data.readers.captions.json_layouts import CAPTION_NAMES, IMAGE_NAMES
 
@@ -54,7 +55,8 @@ def for_python(function: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(function)
     def called(*arguments: P.args, **options: P.kwargs) -> T:
         try:
-            return function(*arguments, **options)
+            with seldom_collected():
+                return function(*arguments, **options)
         except UserError as error:
             raise UserError(in_arguments(str(error))) from None
 

@@ -39,6 +39,7 @@ from equipoise.cli.report import report
 from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.core.errors import UserError, printable, stopped_words
+from equipoise.core.garbage import seldom_collected
 from equipoise.core.progress import is_watched
 from equipoise.report import fold
 
@@ -74,7 +75,8 @@ def main() -> None:
     notes.setFormatter(_Printable("note: %(message)s"))
     logging.basicConfig(handlers=[notes], level=logging.WARNING)
     try:
-        code = app(standalone_mode=False)
+        with seldom_collected():
+            code = app(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _fail(str(error), 2)

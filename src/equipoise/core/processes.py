@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TypeVar
 
 from equipoise.core.errors import UserError
 
 Submit = Callable[..., Future[Any]]
+T = TypeVar("T")
 
 
 @contextlib.contextmanager
@@ -77,3 +80,48 @@ def _start_worker(end: Connection) -> None:
         os._exit(1)
 
     threading.Thread(target=leave_with_parent, daemon=True).start()
+
+
+@contextlib.contextmanager
+def ahead(work: Callable[[], T], *, fork: bool) -> Iterator[Callable[[], T]]:
+    """A function that gives the result of `work`, which has begun in a process of its own if `fork` is true.
+
+    A thread would share Python's lock with the caller. Where the process dies, the work is done here.
+    """
+    if not fork or sys.platform != "linux":
+        yield work
+        return
+    context = multiprocessing.get_context("fork")  # the data that `work` reads need not be sent
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_answer, args=(work, theirs, os.getpid()))
+    process.start()
+    theirs.close()
+
+    def result() -> T:
+        try:
+            answer: T = ours.recv()
+        except (EOFError, OSError):
+            return work()
+        return answer
+
+    try:
+        yield result
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+
+
+def _answer(work: Callable[[], Any], end: Connection, parent: int) -> None:
+    end_with(parent)
+    with contextlib.suppress(Exception):  # the parent does the work again and meets the same error
+        end.send(work())
+
+
+def end_with(parent: int) -> None:
+    """Have this forked process end with its parent, however that ends, and leave Ctrl-C to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        os._exit(1)

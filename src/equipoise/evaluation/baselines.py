@@ -19,31 +19,31 @@ from equipoise.evaluation.averages import MOST_GROUPS, Averages, leaves, number_
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.record import Blind, BlindNumbers, Gain, Interval
-from equipoise.evaluation.scores import Scores
-from equipoise.evaluation.scoring import score_items
-from equipoise.models.blind import length, ngram
+from equipoise.evaluation.scoring import taught_rows
+from equipoise.models.blind import TextScores, length, ngram
+
+
+def text_scores(items: Sequence[Item]) -> dict[str, TextScores]:
+    """The scores that each baseline gives to the texts of the items, by its name."""
+    return {str(one.card["spec"]): one.score_taught(items) for one in (length(), ngram())}
 
 
 def add_baselines(
     outcomes: Outcomes,
     items: Sequence[Item],
+    scores: Mapping[str, TextScores],
     benchmark: Benchmark | None,
     seed: int = 0,
     metrics: Sequence[Metric] = ROWS,
 ) -> Blind | None:
-    """The baselines' numbers on those of the items that were scored. What was not scored teaches them nothing."""
+    """The baselines' numbers, from their `scores` of the items that were scored, in the order of the outcomes."""
     if not outcomes.has_negative.any():
         return None
-    known = {item.id: item for item in items}
-    taught = [known[name] for name in Scores.of(outcomes.rows).ids]  # in the order of the outcomes
-    asked = (length(), ngram())
     text_metrics = [row for row in metrics if row.side == "texts" and row.less is None]
     model = Averages(outcomes, seed, metrics=text_metrics, keep_empty=True)
     blind = {
-        str(one.card["spec"]): Averages(
-            outcomes_of(score_items(one, taught).rows), seed, metrics=text_metrics, keep_empty=True
-        )
-        for one in asked
+        name: Averages(outcomes_of(taught_rows(items, of_texts)), seed, metrics=text_metrics, keep_empty=True)
+        for name, of_texts in scores.items()
     }
     splits = sorted({tags.get("split", "") for tags in outcomes.tags})
     masks = {split: np.array([tags.get("split", "") == split for tags in outcomes.tags]) for split in splits}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,16 +18,17 @@ from pydantic import JsonValue
 
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.ceilings import CONTEXT, ceilings
+from equipoise.benchmarks.ceilings import CONTEXT, Ceilings, ceilings
 from equipoise.core import run_folder
 from equipoise.core.errors import UserError
 from equipoise.core.files import stays_inside
+from equipoise.core.processes import ahead
 from equipoise.core.provenance import environment
 from equipoise.data.identity import batch_matters, trained_on
 from equipoise.data.images import ImageSource
 from equipoise.data.items import Item
 from equipoise.evaluation.averages import mean_number, measure
-from equipoise.evaluation.baselines import add_baselines
+from equipoise.evaluation.baselines import add_baselines, text_scores
 from equipoise.evaluation.embedding.cache import ALONE, EmbeddingCache, Ranks, ScoringOptions, default_world
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.metrics import Metric
@@ -48,9 +49,13 @@ from equipoise.evaluation.results import (
 )
 from equipoise.evaluation.scoring import Scoring, default_batch, default_workers, score_items, scored_photos
 from equipoise.models.base import reads_images
+from equipoise.models.blind import TextScores
 
 if TYPE_CHECKING:
     from equipoise.data.readers.sets.kinds import AnySet
+
+
+MANY = 5_000  # items; below, the baselines take less time than a process
 
 
 @dataclass(frozen=True)
@@ -150,6 +155,10 @@ class ItemsTask:
     def photos(self, how: ScoringOptions) -> dict[str, bytes]:
         return scored_photos(self.items, self.images, how.workers, how.allow_missing)
 
+    def from_texts(self, context: int | None) -> tuple[dict[str, TextScores], Ceilings]:
+        """The baselines' scores, and the ceilings of a model that reads `context` tokens."""
+        return text_scores(self.items), ceilings(self.items, context or CONTEXT)
+
     def score(self, model: Any, how: ScoringOptions) -> Scoring:
         asked = self.benchmark is not None and "tot" in self.benchmark.metrics
         return score_items(model, self.items, images=self.images, text_scores=asked, **vars(how))
@@ -161,7 +170,9 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
     folder = None if out is None else Path(out)
     started = time.monotonic()
     own = task.own if task.kind == "items" else ()
-    with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
+    with contextlib.ExitStack() as stack:
+        if folder is not None:
+            stack.enter_context(run_folder.locked(str(folder)))
         parts: dict[str, Any] = {
             "benchmark": task.about(),
             "model": model_card(model, probe=folder is not None),
@@ -179,10 +190,13 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
                 refuse_other_metrics(folder, record, outcomes, own)
             return Result(record, rows, outcomes, read_from=folder)
         how.ranks.lead(scores=True)
+        # The texts are measured while photos are decoded, if that leaves a core for it.
+        spare = task.kind == "items" and how.workers > 2 and len(task.items) >= MANY
+        from_texts = stack.enter_context(ahead(lambda: task.from_texts(parts["model"].context_length), fork=spare))
         scoring = task.score(model, how)
         parts["images"] = images_id(scoring.digests)
         scored = time.monotonic()
-        outcomes, measured = _measured(model, task, scoring, parts, seed)
+        outcomes, measured = _measured(model, task, scoring, parts, seed, from_texts)
         record = new_record(
             task.kind,
             parts,
@@ -246,7 +260,12 @@ def settings_of(
 
 
 def _measured(
-    model: Any, task: Any, scoring: Scoring, parts: Mapping[str, Any], seed: int
+    model: Any,
+    task: Any,
+    scoring: Scoring,
+    parts: Mapping[str, Any],
+    seed: int,
+    from_texts: Callable[[], tuple[dict[str, TextScores], Ceilings]],
 ) -> tuple[Outcomes | None, dict[str, Any]]:
     """What a record holds of the scores; outcomes are of items alone."""
     if task.kind != "items":
@@ -258,15 +277,18 @@ def _measured(
     outcomes = outcomes_of(scoring.rows)
     seen = trained_on(model, task.items)
     cosines = {name: mean_number(values, outcomes.cluster) for name, values in scoring.text_cosines.items()}
+    items = task.items
+    if scoring.skipped:  # the baselines learn only from items that were scored, and the ceilings bound those
+        items = [item for item in items if item.id not in scoring.skipped]
+        scores, bounds = replace(task, items=items).from_texts(parts["model"].context_length)
+    else:
+        scores, bounds = from_texts()
     return outcomes, {
         "metrics": measure(scoring.rows, outcomes, task.benchmark, seed, metrics=rows),
-        "edits": dict(sorted(Counter(_edits(item for item in task.items if item.id not in scoring.skipped)).items())),
+        "edits": dict(sorted(Counter(_edits(items)).items())),
         "text_cosines": {name: number for name, number in cosines.items() if number is not None},
-        # Of what was scored: they bound the numbers above.
-        "ceilings": ceilings(
-            (item for item in task.items if item.id not in scoring.skipped), parts["model"].context_length or CONTEXT
-        ),
-        "blind": add_baselines(outcomes, task.items, task.benchmark, seed, rows),
+        "ceilings": bounds,
+        "blind": add_baselines(outcomes, items, scores, task.benchmark, seed, rows),
         "counts": scoring.counts
         | ({} if seen is None else {"trained_on": seen})
         | ({"read_alike": len(scoring.read_alike)} if scoring.read_alike else {}),

@@ -135,11 +135,8 @@ def score_items(
 
 
 def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores: bool) -> Sequence[ItemScores]:
-    if kind == "taught":  # a text has the same score with every image
-        scores = model.score_taught(usable)
-        if _alternatives(usable):
-            return [_row(item, values * len(item.images())) for item, values in zip(usable, scores, strict=True)]
-        return Scores.of_items(usable, np.fromiter(chain.from_iterable(scores), np.float64))
+    if kind == "taught":
+        return taught_rows(usable, model.score_taught(usable))
     if kind == "chooses":
         from equipoise.evaluation.embedding.pairs import scores_of
 
@@ -147,6 +144,13 @@ def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores
     if kind == "pairs":
         return [_row(i, [found.scores[ref][text] for ref in i.images() for text in i.texts()]) for i in usable]
     return _cosine_rows(usable, found, text_scores)
+
+
+def taught_rows(items: Sequence[Item], scores: Sequence[list[float]]) -> Sequence[ItemScores]:
+    """Scores of texts alone: a text has the same score with every image."""
+    if _alternatives(items):
+        return [_row(item, values * len(item.images())) for item, values in zip(items, scores, strict=True)]
+    return Scores.of_items(items, np.fromiter(chain.from_iterable(scores), np.float64))
 
 
 def _tell_kept(model: Any, counts: Mapping[str, int]) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,27 +41,28 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 PATHS = [f"{index}.png" for index in range(COUNT)]
 
 
-def everything(paths: Sequence[str], found: Sequence[Any]) -> list[ImageRef]:
-    return [ImageRef(path=path) for path, digest in zip(paths, found, strict=True) if isinstance(digest, bytes)]
+REFS = {path: [ImageRef(path=path)] for path in PATHS}
 
 
-def all_of(
-    photos: Path, workers: int, many: bool, make: Any = None, size: int = 8
-) -> list[tuple[str, str | None, Any]]:
+def everything(digests: Mapping[str, bytes]) -> tuple[None, list[ImageRef]]:
+    return None, [ImageRef(path=path) for path in digests]
+
+
+def all_of(photos: Path, workers: int, many: bool, make: Any = None) -> list[tuple[str, str | None, Any]]:
     preprocess = make or clip_preprocess(16)
-    with decoding.decoded(FolderImages(photos), PATHS, everything, preprocess, size, workers, many) as batches:
-        found = list(batches)
-    assert all(len(batch) == size for batch in found[:-1])
-    return [(ref.path, why, pixels) for batch in found for ref, pixels, why in batch]
+    with decoding.decoded(FolderImages(photos), REFS, everything, preprocess, workers, many) as jobs:
+        return [(ref.path, why, np.array(pixels)) for job in jobs for ref, pixels, why in job.images]
 
 
 @pytest.mark.parametrize("many", [False, True])
-@pytest.mark.parametrize(("workers", "size"), [(1, 8), (3, 1), (2, 64)])
+@pytest.mark.parametrize(("workers", "shared"), [(1, 2**30), (3, 1), (2, 2**30)])
 def test_the_same_for_any_workers(
-    photos: Path, many: bool, workers: int, size: int, monkeypatch: pytest.MonkeyPatch
+    photos: Path, many: bool, workers: int, shared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where shared memory has room for few jobs, so that each block is written several times."""
     monkeypatch.setattr(decoding, "PROCESSES_FROM", 1)
-    rows = all_of(photos, workers, many, size=size)
+    monkeypatch.setattr(decoding, "SHARED", shared)
+    rows = all_of(photos, workers, many)
     assert bool(multiprocessing.active_children()) is False
     assert "TOKENIZERS_PARALLELISM" not in os.environ  # a later fork would wait for threads that it does not have
     assert [path for path, _, _ in rows] == PATHS
@@ -104,14 +105,14 @@ class Notebook:
 
 def test_a_worker_that_is_killed_is_an_error_and_not_a_wait(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "PROCESSES_FROM", 1)
-    work = decoding.decoded(FolderImages(photos), PATHS, everything, clip_preprocess(16), 8, 2, True)
-    with pytest.raises(UserError, match="was killed, perhaps because memory ran out"), work as batches:
-        next(batches)
+    work = decoding.decoded(FolderImages(photos), REFS, everything, clip_preprocess(16), 2, True)
+    with pytest.raises(UserError, match="was killed, perhaps because memory ran out"), work as jobs:
+        next(jobs)
         children = multiprocessing.active_children()
         assert len(children) == 2
         for process in children:
             os.kill(process.pid, signal.SIGKILL)
-        list(batches)
+        list(jobs)
 
 
 def test_a_bug_in_a_worker_is_told(photos: Path) -> None:
@@ -133,9 +134,10 @@ from equipoise.models.preprocess import clip_preprocess
 decoding.PROCESSES_FROM = 1
 photos = Path(sys.argv[1])
 paths = sorted(path.name for path in photos.iterdir())
-choose = lambda some, found: [ImageRef(path=path) for path in some]
-with decoding.decoded(FolderImages(photos), paths, choose, clip_preprocess(16), 4, 3, True) as batches:
-    next(batches)
+refs = {path: [ImageRef(path=path)] for path in paths}
+lookup = lambda digests: (None, [ImageRef(path=path) for path in digests])
+with decoding.decoded(FolderImages(photos), refs, lookup, clip_preprocess(16), 3, True) as jobs:
+    next(jobs)
     print(*(process.pid for process in multiprocessing.active_children()), flush=True)
     time.sleep(60)
 """

@@ -86,15 +86,19 @@ class EmbeddingCache:
             ) from None
         self.path = folder / "embeddings.sqlite"
         try:
-            self.database = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+            self.database = self._connected()
             self.database.execute("PRAGMA journal_mode=WAL")  # by which reading need not wait for writing
             self.database.execute("PRAGMA synchronous=NORMAL")
             self.database.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER NOT NULL)"
             )
-            self._readable = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+            self._readable, self._reader = self._connected(), os.getpid()
         except sqlite3.Error as error:
             raise self._failed(error) from None
+
+    def _connected(self) -> sqlite3.Connection:
+        assert self.path is not None
+        return sqlite3.connect(self.path, timeout=60, check_same_thread=False)
 
     def _failed(self, error: Exception) -> UserError:
         return UserError(
@@ -110,6 +114,8 @@ class EmbeddingCache:
         damaged = 0
         try:
             with self._reading:
+                if self._reader != os.getpid():  # a forked process must not use its parent's connection
+                    self._readable, self._reader = self._connected(), os.getpid()
                 if not self._readable.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
                     return {}
             for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds

@@ -1,29 +1,30 @@
-"""Reads, hashes and decodes photos ahead of the model: each once, in the same order for any number of workers.
+"""Reads, hashes, looks up and decodes photos ahead of the model: each once, in one order for any number of workers.
 
-Threads read and hash. What the cache does not have is decoded by threads too, or by processes where there are many
-photos and cores: Python's lock holds threads at about 700 photos per second.
+A job is a few photos. The worker that reads them also decodes what the cache does not have, so their bytes never leave
+it. Workers are threads or, where there are many photos and cores, processes that write pixels into shared memory:
+Python's lock holds threads at about 700 photos per second.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import hashlib
+import mmap
 import multiprocessing
 import os
-import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import partial
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise.core.errors import UserError
+from equipoise.core.processes import end_with
 from equipoise.data.images import (
     FolderImages,
     ImageProblem,
@@ -37,112 +38,151 @@ from equipoise.data.items import ImageRef
 from equipoise.models.preprocess import Preprocess
 
 PROCESSES_FROM = 500  # images; below, processes cost more than they give
-JOB = 16  # photos per request
-AHEAD = 4  # photos that are read and not yet decoded, for each worker: their bytes wait in memory
+IN_PROCESS, IN_THREAD = 16, 4  # images per job; pictures that threads make may be large, so fewer of them wait
+AHEAD = 8  # jobs per process that are under way or wait for the model
+SHARED = 2**30  # bytes of shared memory, at most
 
 _TOKENIZERS = "TOKENIZERS_PARALLELISM"
 KILLED = "a process that decodes images was killed, perhaps because memory ran out; try fewer --workers"
 
 Found = bytes | str  # the SHA-256 of a photo, or what is wrong with it
-Choose = Callable[[Sequence[str], Sequence[Found]], list[ImageRef]]
-Batch = list[tuple[ImageRef, Any, str | None]]  # the image, what was made of it or, where that failed, why
+# From the hashes of photos: what is known of them, and the images to decode. Called by the workers.
+Lookup = Callable[[Mapping[str, bytes]], tuple[Any, Collection[ImageRef]]]
+
+
+class Job(NamedTuple):
+    """Photos that were read. The pictures are valid until the next job is asked for."""
+
+    found: dict[str, Found]
+    known: Any
+    images: list[tuple[ImageRef, Any, str | None]]  # an image, its picture and, where decoding failed, why
 
 
 @contextlib.contextmanager
 def decoded(
     source: ImageSource,
-    paths: Sequence[str],
-    choose: Choose,
+    refs: Mapping[str, Sequence[ImageRef]],
+    lookup: Lookup,
     make: Callable[[Any], Any] | Preprocess,
-    size: int,
     workers: int,
-    many: bool,
-) -> Iterator[Iterator[Batch]]:
-    """Decoded images in batches of at most `size`; `choose` says what to decode of photos, given their hashes.
+    many: bool = False,
+    meanwhile: Callable[[], bool] = lambda: False,
+) -> Iterator[Iterator[Job]]:
+    """The images of each path, job by job. `make` turns an image into its picture.
 
-    `make` turns an image into what is kept of it. Leaving the context ends all workers.
+    `meanwhile` is called while the next job is not ready, until it returns False. Leaving the context ends all workers.
     """
-    decode = partial(_pixels, make) if isinstance(make, Preprocess) else make
     ours = isinstance(source, FolderImages | TarImages | ParquetImages)
-    processes = many and isinstance(make, Preprocess) and ours and len(paths) >= PROCESSES_FROM
-    readers = ThreadPoolExecutor(workers)
-    decoders = _processes(workers) if processes and sys.platform == "linux" else ThreadPoolExecutor(workers)
-    ahead = AHEAD * workers
+    enough = many and ours and len(refs) >= PROCESSES_FROM and sys.platform == "linux"
+    shape = (*make.image_size, 3) if isinstance(make, Preprocess) and enough else None
+    jobs = _jobs(refs, IN_PROCESS if shape else IN_THREAD)
+    ahead, slots = 2 * workers, None
+    if shape:
+        longest = max(sum(len(refs[path]) for path in job) for job in jobs)
+        size = longest * int(np.prod(shape))
+        ahead = max(workers + 1, min(AHEAD * workers, SHARED // size))
+        slots = np.frombuffer(mmap.mmap(-1, ahead * size), np.uint8).reshape(ahead, longest, *shape)
+    worker = _Worker(source, refs, lookup, make.pixels if isinstance(make, Preprocess) else make, slots)
+    pool: Executor = _processes(workers, worker) if shape else ThreadPoolExecutor(workers)
+    work = _in_process if shape else worker
 
-    def batches() -> Iterator[Batch]:
-        left = iter(paths)
-        reading: deque[tuple[str, Future[tuple[Found, bytes]]]] = deque()
-        waiting: deque[tuple[ImageRef, Future[Any]]] = deque()
+    def results() -> Iterator[Job]:
+        waiting: deque[tuple[int, Future[Any]]] = deque()
+        left = iter(enumerate(jobs))
 
-        def read_on() -> None:
-            for path in islice(left, max(JOB, ahead) - len(reading)):
-                reading.append((path, readers.submit(_read, source, path)))
+        def begin_next() -> None:
+            for number, paths in islice(left, 1):
+                waiting.append((number, pool.submit(work, paths, number % ahead)))
 
-        read_on()
-        while reading:
-            job = [(path, *future.result()) for path, future in islice(reading, JOB)]
-            for _ in job:
-                reading.popleft()
-            read_on()
-            data = {path: raw for path, _, raw in job}
-            for ref in choose([path for path, _, _ in job], [found for _, found, _ in job]):
-                if len(waiting) >= ahead:
-                    wait([waiting[-ahead][1]])
-                waiting.append((ref, decoders.submit(use_image, data[ref.path], ref, decode)))
-            while len(waiting) >= 2 * size:  # a batch is decoded while the model has the one before it
-                yield _taken(waiting, size)
+        for _ in range(ahead):
+            begin_next()
         while waiting:
-            yield _taken(waiting, size)
+            number, future = waiting.popleft()
+            while not future.done() and meanwhile():
+                pass
+            found, known, made = future.result()
+            images = [ref for path in jobs[number] for ref in refs[path]]
+            block = None if slots is None else slots[number % ahead]
+            yield Job(found, known, [(images[at], one if block is None else block[at], why) for at, one, why in made])
+            begin_next()  # not before: it writes into the same block
 
     parallel = os.environ.get(_TOKENIZERS)
-    if isinstance(decoders, ProcessPoolExecutor):
+    if shape:
         os.environ[_TOKENIZERS] = parallel or "true"  # else tokenizers warn of every fork
     try:
-        yield batches()
+        yield results()
     except BrokenProcessPool:
         raise UserError(KILLED) from None
     finally:
-        for pool in (readers, decoders):
-            pool.shutdown(cancel_futures=True)
+        pool.shutdown(cancel_futures=True)
         if parallel is None:  # left set, it would make a later fork of the user's wait for threads that it has not
             os.environ.pop(_TOKENIZERS, None)
 
 
-def _taken(waiting: deque[tuple[ImageRef, Future[Any]]], size: int) -> Batch:
-    batch: Batch = []
-    while waiting and len(batch) < size:
-        ref, future = waiting.popleft()
+def _jobs(refs: Mapping[str, Sequence[ImageRef]], size: int) -> list[list[str]]:
+    """Neighbouring paths with at most `size` images together; a path with more is a job of its own."""
+    jobs: list[list[str]] = []
+    left = 0
+    for path, images in refs.items():
+        if len(images) > left:
+            jobs.append([])
+            left = size
+        jobs[-1].append(path)
+        left -= len(images)
+    return jobs
+
+
+@dataclass
+class _Worker:
+    """Does a job. With `slots`, pictures go there, at (block, place of the image in the job)."""
+
+    source: ImageSource
+    refs: Mapping[str, Sequence[ImageRef]]
+    lookup: Lookup
+    make: Callable[[Any], Any]
+    slots: Any
+
+    def __call__(self, paths: Sequence[str], block: int) -> tuple[dict[str, Found], Any, list[Any]]:
+        found: dict[str, Found] = {}
+        data: dict[str, bytes] = {}
+        for path in paths:
+            try:
+                data[path] = self.source.read(path)
+                found[path] = hashlib.sha256(data[path]).digest()
+            except ImageProblem as problem:
+                found[path] = str(problem)
+        known, wanted = self.lookup({path: digest for path, digest in found.items() if isinstance(digest, bytes)})
+        places = {ref: at for at, ref in enumerate(ref for path in paths for ref in self.refs[path])}
+        return found, known, [(places[ref], *self._made(data[ref.path], ref, block, places[ref])) for ref in wanted]
+
+    def _made(self, data: bytes, ref: ImageRef, block: int, place: int) -> tuple[Any, str | None]:
         try:
-            batch.append((ref, future.result(), None))
+            picture = use_image(data, ref, self.make)
         except ImageProblem as problem:
-            batch.append((ref, None, str(problem)))
-    return batch
+            return None, str(problem)
+        if self.slots is None:
+            return picture, None
+        self.slots[block, place] = picture
+        return None, None
 
 
-def _read(source: ImageSource, path: str) -> tuple[Found, bytes]:
-    try:
-        data = source.read(path)
-    except ImageProblem as problem:
-        return str(problem), b""
-    return hashlib.sha256(data).digest(), data
+_worker: _Worker  # of a process that decodes
 
 
-def _pixels(preprocess: Preprocess, image: Any) -> Any:
-    return np.asarray(preprocess.pixels(image))
+def _in_process(paths: Sequence[str], block: int) -> Any:
+    return _worker(paths, block)
 
 
-def _processes(workers: int) -> ProcessPoolExecutor:
+def _processes(workers: int, worker: _Worker) -> ProcessPoolExecutor:
     """Forked, as torch's DataLoader does: neither torch nor the user's script is loaded again in each."""
     context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(workers, context, _begin, (context.Lock(), os.getpid()))
+    return ProcessPoolExecutor(workers, context, _begin, (worker, context.Lock(), os.getpid()))
 
 
-def _begin(lock: Any, parent: int) -> None:
-    """What a process that decodes does first."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; our parent decides
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with its parent, however that ends
-    if os.getppid() != parent:
-        os._exit(1)
+def _begin(worker: _Worker, lock: Any, parent: int) -> None:
+    """The first step of a process that decodes."""
+    global _worker
+    end_with(parent)
     share_lock(lock)
     os.nice(5)  # who feeds the model comes first where all cores are busy
+    _worker = worker

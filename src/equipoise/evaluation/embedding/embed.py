@@ -17,7 +17,7 @@ import contextlib
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -30,7 +30,7 @@ from equipoise.data.identity import of_model
 from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, ScoringOptions, Vector
-from equipoise.evaluation.embedding.decoding import Found, decoded
+from equipoise.evaluation.embedding.decoding import decoded
 from equipoise.models.base import kind_of
 
 EMBEDDING_CODE = 3  # raised when preprocessing, pooling or the shape of batches changes: older embeddings are not used
@@ -136,26 +136,41 @@ class Pending:
 
 
 def _work(images: Images, texts: Texts, keeper: Keeper) -> dict[str, float]:
-    """Embed all that the cache did not have; the seconds that each kind took."""
+    """Embed all that the cache did not have; the seconds that each kind took.
+
+    Texts are embedded while photos are decoded. Which comes first depends on the moment, the content of a batch does
+    not.
+    """
     started = time.monotonic()
+    spent = 0.0  # on texts
     shown = (images.count, "images", "images"), (len(texts.strings), "texts ", "texts")
     with several(*shown) as (more_images, more_texts), Pending(keeper) as pending:
-        left = images.count
-        with contextlib.closing(images.batches()) as batches:
+        images_left, texts_left = images.count, len(texts.strings)
+        text_batches = texts.batches()
+
+        def next_texts() -> bool:
+            nonlocal spent, texts_left
+            began = time.monotonic()
+            batch = next(text_batches, None)
+            if batch is not None:
+                names, contents, length = batch
+                pending.add(texts, names, texts.begin(contents, length))
+                more_texts(len(names))
+                texts_left -= len(names)
+            spent += time.monotonic() - began
+            return batch is not None
+
+        with contextlib.closing(images.batches(next_texts)) as batches:
             for names, pictures, count in batches:
-                if names:
-                    pending.add(images, names, images.begin(pictures))
+                pending.add(images, names, images.begin(pictures, len(names)))
                 more_images(count)
-                left -= count
-        more_images(left)  # what the cache had
-        between, left = time.monotonic(), len(texts.strings)
-        for names, contents, length in texts.batches():
-            pending.add(texts, names, texts.begin(contents, length))
-            more_texts(len(names))
-            left -= len(names)
-        more_texts(left)
-    spent = time.monotonic() - between - texts.tokenizing
-    return {"images": between - started, "texts": spent, "tokenize": texts.tokenizing}
+                images_left -= count
+        more_images(images_left)  # what the cache had
+        while next_texts():
+            pass
+        more_texts(texts_left)
+    seconds = {"images": time.monotonic() - started - spent, "texts": spent - texts.tokenizing}
+    return seconds | {"tokenize": texts.tokenizing}
 
 
 def _stacked(vectors: dict[bytes, Vector]) -> Vector:
@@ -233,50 +248,69 @@ class Images:
             refs.setdefault(ref.path, []).append(ref)
         self._refs = {path: refs[path] for path in how.ranks.share(in_order(source, refs))}
         self.count = sum(len(refs) for refs in self._refs.values())
-        self._sought: set[bytes] = set()
 
-    def _choose(self, paths: Sequence[str], found: Sequence[Found]) -> list[ImageRef]:
-        """Which images of photos just read are new. The key is the photo's bytes and the box, so that two paths of
-        one photo are one input."""
-        named: dict[bytes, ImageRef] = {}
-        for path, digest in zip(paths, found, strict=True):
-            if isinstance(digest, str):
-                self.bad |= dict.fromkeys(self._refs[path], digest)
-                continue
-            self.digests[path] = digest
-            for ref in self._refs[path]:
-                self.keys[ref] = self._key(digest, repr(ref.box))
-                named.setdefault(self.keys[ref], ref)
-        new = {name: ref for name, ref in named.items() if name not in self._sought}
-        self._sought |= new.keys()
-        there = self.cache.get(list(new))
-        self.vectors |= there
-        return [ref for name, ref in new.items() if name not in there]
+    def _named(self, digests: Mapping[str, bytes]) -> dict[ImageRef, bytes]:
+        """The key is the photo's bytes and the box, so that two paths of one photo are one input."""
+        return {ref: self._key(digest, repr(ref.box)) for path, digest in digests.items() for ref in self._refs[path]}
 
-    def batches(self) -> Generator[tuple[list[bytes], list[Any], int], None, None]:
-        """(keys, pictures as the model wants them, how many there were with those that cannot be decoded)."""
+    def _lookup(self, digests: Mapping[str, bytes]) -> tuple[dict[bytes, Vector], list[ImageRef]]:
+        """The vectors of photos just read that the cache has, and the images that it does not have."""
+        names = self._named(digests)
+        there = self.cache.get(list(dict.fromkeys(names.values())))
+        return there, [ref for ref, name in names.items() if name not in there]
+
+    def batches(self, meanwhile: Callable[[], bool]) -> Generator[tuple[list[bytes], Any, int], None, None]:
+        """(keys, pictures as the model wants them, how many images were read since the last batch)."""
         # A model with embed_images alone wants pictures, whatever else it is able to do.
         make = self.model.preprocess if self._by_tokens else lambda image: image
         many = self.workers > 2 or str(getattr(self.model, "device", "")).startswith("cuda")
         reasons: dict[bytes, str] = {}
-        with decoded(self.source, list(self._refs), self._choose, make, self.batch_size, self.workers, many) as found:
-            for batch in found:
-                reasons |= {self.keys[ref]: why for ref, _, why in batch if why is not None}
-                good = [(self.keys[ref], picture) for ref, picture, why in batch if why is None]
-                yield [name for name, _ in good], [picture for _, picture in good], len(batch)
+        sought: set[bytes] = set()
+        names: list[bytes] = []
+        pictures: Any = []
+        read = 0
+        with decoded(self.source, self._refs, self._lookup, make, self.workers, many, meanwhile) as jobs:
+            for found, there, images in jobs:
+                wrong = {path: why for path, why in found.items() if isinstance(why, str)}
+                self.bad |= {ref: why for path, why in wrong.items() for ref in self._refs[path]}
+                digests = {path: digest for path, digest in found.items() if isinstance(digest, bytes)}
+                self.digests |= digests
+                self.keys |= self._named(digests)
+                self.vectors |= there
+                for ref, picture, why in images:
+                    name = self.keys[ref]
+                    read += 1
+                    if name in sought:
+                        continue
+                    sought.add(name)
+                    if why is not None:
+                        reasons[name] = why
+                        continue
+                    if self._by_tokens:  # copied at once: its memory is used again
+                        if not names:
+                            pictures = np.empty((self.batch_size, *np.shape(picture)), np.asarray(picture).dtype)
+                        pictures[len(names)] = picture
+                    else:
+                        pictures.append(picture)
+                    names.append(name)
+                    if len(names) == self.batch_size:
+                        yield names, pictures, read
+                        names, pictures, read = [], [], 0
+        if names:
+            yield names, pictures, read
         self.bad |= {ref: reasons[name] for ref, name in self.keys.items() if name in reasons}
 
-    def begin(self, pictures: list[Any]) -> Begun:
-        """Ask the model for a batch, filled up to `batch_size`."""
+    def begin(self, pictures: Any, count: int) -> Begun:
+        """Ask the model for a batch of `count`, filled up to `batch_size`."""
         model = self.model
         if not self._by_tokens:
             found = model.embed_images(pictures)
-            return _checked(lambda: found, len(pictures), "embed_images")
-        pixels = np.stack(pictures + pictures[:1] * (self.batch_size - len(pictures)))
-        if hasattr(model, "begin_images") and pixels.dtype == np.uint8:
-            return _checked(model.begin_images(pixels), len(pixels), "encode_images")
-        found = model.encode_images(pixels)
-        return _checked(lambda: found, len(pixels), "encode_images")
+            return _checked(lambda: found, count, "embed_images")
+        pictures[count:] = pictures[0]
+        if hasattr(model, "begin_images") and pictures.dtype == np.uint8:
+            return _checked(model.begin_images(pictures), len(pictures), "encode_images")
+        found = model.encode_images(pictures)
+        return _checked(lambda: found, len(pictures), "encode_images")
 
 
 class Texts:

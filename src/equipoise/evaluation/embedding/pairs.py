@@ -16,7 +16,7 @@ import contextlib
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from equipoise.data.identity import of_model
 from equipoise.data.images import ImageProblem, ImageSource, decode_image, in_order
 from equipoise.data.items import ImageRef, Item
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Ranks, ScoringOptions, Vector
-from equipoise.evaluation.embedding.decoding import Found, decoded
+from equipoise.evaluation.embedding.decoding import decoded
 from equipoise.evaluation.embedding.embed import batched
 from equipoise.models.base import reads_images, tells_tokens
 
@@ -36,7 +36,6 @@ log = logging.getLogger(__name__)
 
 PAIR_CODE = 1  # raised when what a score is made of changes: older scores are not used
 LENGTH_STEP = 8  # tokens: texts of a batch are at most so much shorter than its longest
-IMAGES = 16  # decoded at a time
 WAITING = 200_000_000  # pixels of images that wait for a batch of their texts' length, at most
 MANY = 1_000  # from this many pairs on the cost is printed
 
@@ -115,7 +114,9 @@ class _Work:
         keys = {string: self._key("text alone", self.texts.content[string]) for string in strings}
         with self._progress(len(keys), f"{len(keys):,} texts to score; no image is read"):
             for part in batched(list(keys), 2**14):
-                self._ask([_Pair(key, None, text) for key, text in self._new({text: keys[text] for text in part})])
+                there = self.cache.get(list({keys[text]: None for text in part}))
+                self.values |= {key: _number(raw) for key, raw in there.items()}
+                self._ask(self._unasked({text: keys[text] for text in part}, None))
             self._ask([], last=True)
         found: dict[str, float] = {}
         counts: list[dict[str, int]] = []
@@ -134,36 +135,38 @@ class _Work:
         total = sum(len(wanted[ref]) for path in paths for ref in refs[path])
         bad: dict[ImageRef, str] = {}
         digests: dict[str, bytes] = {}
-        missing: dict[ImageRef, list[_Pair]] = {}
 
-        def choose(read: Sequence[str], found: Sequence[Found]) -> list[ImageRef]:
-            """Which images are needed for a pair that has no score yet. The key is the photo's bytes and the box."""
-            named: dict[bytes, tuple[ImageRef, str]] = {}
-            for path, digest in zip(read, found, strict=True):
-                if isinstance(digest, str):
-                    bad.update(dict.fromkeys(refs[path], digest))
-                    continue
-                digests[path] = digest
-                for ref in refs[path]:
-                    contents = {text: self.texts.content[text] for text in wanted[ref]}
-                    self.names[ref] = {t: self._key(digest, repr(ref.box), raw) for t, raw in contents.items()}
-                    for text, key in self.names[ref].items():
-                        named.setdefault(key, (ref, text))
-            new = self._new({one: key for key, one in named.items()})
-            for key, (ref, text) in new:
-                missing.setdefault(ref, []).append(_Pair(key, None, text))
-            return list(dict.fromkeys(ref for _, (ref, _) in new))
+        def named(found: Mapping[str, bytes]) -> dict[ImageRef, dict[str, bytes]]:
+            """The key of each pair: the photo's bytes, the box, what the model reads of the text."""
+            return {
+                ref: {text: self._key(digest, repr(ref.box), self.texts.content[text]) for text in wanted[ref]}
+                for path, digest in found.items()
+                for ref in refs[path]
+            }
+
+        def lookup(found: Mapping[str, bytes]) -> tuple[dict[bytes, Vector], list[ImageRef]]:
+            """The scores that the cache has, and the images with a pair that it does not have."""
+            names = named(found)
+            there = self.cache.get(list({key: None for keys in names.values() for key in keys.values()}))
+            return there, [ref for ref, keys in names.items() if any(key not in there for key in keys.values())]
 
         many = f"{total:,} pairs of {sum(len(refs[path]) for path in paths):,} images to score"
         started = time.monotonic()
-        decoding = decoded(source, paths, choose, lambda image: image, IMAGES, workers, many=False)
+        decoding = decoded(source, {path: refs[path] for path in paths}, lookup, lambda image: image, workers)
         reasons: dict[bytes, str] = {}
-        with decoding as batches, self._progress(total, many):
-            for batch in batches:
-                for ref, image, why in batch:
-                    pairs = missing.pop(ref)
+        with decoding as jobs, self._progress(total, many):
+            for found, there, images in jobs:
+                for path, problem in found.items():
+                    if isinstance(problem, str):
+                        bad.update(dict.fromkeys(refs[path], problem))
+                read = {path: digest for path, digest in found.items() if isinstance(digest, bytes)}
+                digests |= read
+                self.names |= named(read)
+                self.values |= {key: _number(raw) for key, raw in there.items()}
+                for ref, image, why in images:
+                    pairs = self._unasked(self.names[ref], image)
                     if why is None:
-                        self._ask([pair._replace(image=image) for pair in pairs])
+                        self._ask(pairs)
                     else:
                         reasons |= {pair.key: why for pair in pairs}
             self._ask([], last=True)
@@ -195,13 +198,14 @@ class _Work:
         """Of all processes; each has tokenized all texts."""
         return {name: sum(one[name] for one in counts) for name in counts[0]} | {"texts_cut": self.texts.cut}
 
-    def _new(self, named: dict[Any, bytes]) -> list[tuple[bytes, Any]]:
-        """(key, what) of pairs that are neither in the cache nor already on their way."""
-        new = {key: what for what, key in named.items() if key not in self._sought}
-        self._sought |= new.keys()
-        there = {key: _number(raw) for key, raw in self.cache.get(list(new)).items()}
-        self.values |= there
-        return [(key, what) for key, what in new.items() if key not in there]
+    def _unasked(self, names: Mapping[str, bytes], image: Any) -> list[_Pair]:
+        """The pairs of an image that have no score yet and are not on their way."""
+        new: list[_Pair] = []
+        for text, key in names.items():
+            if key not in self.values and key not in self._sought:
+                self._sought.add(key)
+                new.append(_Pair(key, image, text))
+        return new
 
     def _ask(self, pairs: Iterable[_Pair], last: bool = False) -> None:
         for pair in pairs:

@@ -8,9 +8,9 @@ learn from gets equal scores, which is a tie and never a win. `lm` is a causal l
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from equipoise.perturb.bias.separability import FOLDS, Bag, Rows, difference, fi
 FORMS = ("length", "ngram", "lm:FOLDER")
 TOGETHER = 16  # texts that the language model reads at once; with more Gemma-3-270M gains nothing
 MOST_PAIRS = 20_000  # that a fold is taught on, evenly spread over the items: more change nothing but the time
+_EXACT = 2.0**32  # weights are multiples of its inverse
 TextScores = list[list[float]]  # of each item: the caption's, the positives', the negatives'
 
 
@@ -106,16 +107,18 @@ def by_ngrams(items: Sequence[Item]) -> TextScores:
     differences = [difference(bags[caption], bags[negative]) for _, caption, negative in pairs]
     columns, matrix = Rows.names(differences), Rows.of(differences)
     of_pair = np.array([fold for fold, _, _ in pairs], dtype=np.int64)
-    learned: dict[int, dict[str, float]] = {}
+    words = [[columns[name] for name in bag if name in columns] for bag in bags.values()]
+    counts = np.array([len(columns) for columns in words])
+    each = np.repeat(np.arange(len(words)), counts), np.fromiter(chain.from_iterable(words), np.int64, counts.sum())
+    scores: dict[int, dict[str, float]] = {}
     for fold in sorted(set(place)):
         others = of_pair != fold
-        weights = fit(matrix.pick(others), np.ones(int(others.sum())), bias=False) if others.any() else ()
-        learned[fold] = dict(zip(columns, map(float, weights), strict=False))
-    # fsum: two texts of the same weights must tie, in whatever order their words stand.
-    return [
-        [math.fsum(learned[fold].get(name, 0.0) for name in bags[text]) for text in item.texts()]
-        for fold, item in zip(place, items, strict=True)
-    ]
+        weights = fit(matrix.pick(others), np.ones(int(others.sum())), bias=False) if others.any() else np.zeros(0)
+        # Sums of whole numbers are exact: two texts of the same weights tie, in whatever order their words stand.
+        whole = np.rint(weights * _EXACT)
+        sums = np.bincount(each[0], whole[each[1]], len(words)) if others.any() else np.zeros(len(words))
+        scores[fold] = dict(zip(bags, (sums / _EXACT).tolist(), strict=True))
+    return [[scores[fold][text] for text in item.texts()] for fold, item in zip(place, items, strict=True)]
 
 
 class BlindLM:

@@ -14,7 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -148,11 +148,11 @@ class Rows:
     @classmethod
     def of(cls, bags: Sequence[Bag]) -> Rows:
         index = cls.names(bags)
-        cells = ((index.get(name), value, row) for row, bag in enumerate(bags) for name, value in bag.items())
-        kept = [cell for cell in cells if cell[0] is not None]
-        columns, values, rows = zip(*kept, strict=True) if kept else ((), (), ())
-        places = np.array(columns, np.int64), np.array(values, float), np.array(rows, np.int64)
-        return cls(*places, len(bags), len(index))
+        columns = [[index[name] for name in bag if name in index] for bag in bags]
+        values = [value for bag in bags for name, value in bag.items() if name in index]
+        counts = np.array([len(row) for row in columns], np.int64)
+        rows = np.repeat(np.arange(len(bags)), counts)
+        return cls(np.array(list(chain(*columns)), np.int64), np.array(values, float), rows, len(bags), len(index))
 
     def pick(self, mask: NDArray[np.bool_]) -> Rows:
         kept = mask[self.rows]
