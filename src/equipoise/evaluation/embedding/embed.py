@@ -40,7 +40,6 @@ LENGTH_STEP = 2  # texts are padded to a multiple of this: few shapes, little pa
 TOKENS_PER_IMAGE = 32  # so many tokens of text are in a batch for each of its images
 TEXTS_PER_IMAGE = 4  # the same for a model that is given texts: their length is not known
 AT_ONCE = 8192  # texts that are tokenized at a time
-HARMFUL = 0.02  # drift; the world model in bfloat16 has 0.005
 
 Begun = Callable[[], Vector]  # waits for the unit vectors that a model was asked for; the last may be filling
 
@@ -199,22 +198,6 @@ def unit(vectors: Any, expected: int, method: str) -> Vector:
     with np.errstate(invalid="ignore", divide="ignore"):
         rows: Vector = (array / norms).astype(np.float32)
     return rows
-
-
-def drift(before: Vector, after: Vector) -> float:
-    """How far the rows of the same inputs move, as a share of the median distance of different inputs: so one limit
-    serves every model, however far apart its embeddings lie."""
-    return float(np.linalg.norm(before - after, axis=1).max()) / scale(before)
-
-
-def scale(rows: Vector) -> float:
-    """The median distance of different rows. Where all are one, distances count as they are."""
-    median = float(np.median(distances(rows)[np.triu_indices(len(rows), 1)])) if len(rows) > 1 else 0.0
-    return median if median > 1e-9 else 1.0
-
-
-def distances(rows: Vector) -> Vector:
-    return np.asarray(np.linalg.norm(rows[:, None] - rows[None], axis=2), dtype=np.float32)
 
 
 def _checked(answer: Callable[[], Any], expected: int, method: str) -> Begun:

@@ -1,6 +1,6 @@
 """Checks whether a model is called correctly: batches, texts, pictures and pixels.
 
-Each check gives a number, a verdict, why it matters and the fix. Most numbers are a *drift* (embedding/embed.py): how
+Each check gives a number, a verdict, why it matters and the fix. Most numbers are a *drift* (distances.py): how
 far an answer moves between two ways of asking for it.
 """
 
@@ -18,8 +18,8 @@ from PIL.Image import Resampling
 
 from equipoise.core.errors import UserError
 from equipoise.evaluation.embedding.cache import Vector
-from equipoise.evaluation.embedding.embed import HARMFUL, distances, drift, scale
 from equipoise.evaluation.preflight import probes
+from equipoise.evaluation.preflight.distances import HARMFUL, distances, drift, scale
 from equipoise.evaluation.preflight.tested_model import TestedModel, watched
 from equipoise.evaluation.record import Check
 from equipoise.models import OF_PHOTOS, kind_named

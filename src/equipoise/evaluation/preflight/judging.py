@@ -17,9 +17,9 @@ from equipoise.core.files import atomic_write, sha256_json
 from equipoise.core.plugins import own_code
 from equipoise.data import identity
 from equipoise.evaluation.embedding.cache import Vector
-from equipoise.evaluation.embedding.embed import HARMFUL, drift
 from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.checks import BASIC, PICTURES, READING, Verdict, check, pixels_seen, run
+from equipoise.evaluation.preflight.distances import HARMFUL, drift
 from equipoise.evaluation.preflight.tested_model import TestedModel, other_activation
 from equipoise.evaluation.record import Check, Preflight
 from equipoise.models.base import kind_of, reads_images
