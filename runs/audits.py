@@ -11,11 +11,11 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import date
 from pathlib import Path
+
+from needs import today
 
 from equipoise.audit.checks import audit
 from equipoise.audit.page import percent, shown, table
@@ -215,13 +215,6 @@ def page(found: Sequence[tuple[Audit, int]]) -> str:
             *map(section, each),
         ]
     ) + "\n"  # fmt: skip
-
-
-def today() -> str:
-    """The day and the commit of these numbers, which other pages quote (runs/page_numbers.py)."""
-    asked = ["git", "rev-parse", "--short=8", "HEAD"]
-    commit = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-    return f"{date.today():%d %B %Y}, {commit}"
 
 
 def main() -> None:

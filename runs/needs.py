@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import subprocess
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 FROM = {  # a folder of DATA: where its files come from
@@ -58,3 +60,10 @@ def needed(missing: list[Path]) -> str:
     known = {part: FROM[part] for path in missing for part in path.parts if part in FROM}
     origins = "".join(f"; {name}: {origin}" for name, origin in known.items())
     return f"no such file or folder: {', '.join(map(str, missing))}{origins}"
+
+
+def today() -> str:
+    """The day and the commit of numbers that cannot be computed in CI."""
+    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=8", "HEAD"]
+    commit = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    return f"{date.today():%d %B %Y}, {commit}"

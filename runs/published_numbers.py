@@ -132,14 +132,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def sentence(data: Path) -> str:
-    flips = {name: within(data, name, False) for name in PREDICATE_NOUN}
-    others = ", ".join(
-        f"{PREDICATE_NOUN[name]} {share(flips[name], 'one_wording', interval=False)} %" for name in list(flips)[1:]
-    )
+    flips = {name: share(within(data, name, False), "one_wording") for name in PREDICATE_NOUN}
+    others = ", ".join(f"{PREDICATE_NOUN[name]} {found} %" for name, found in flips.items() if name != "clip")
     return (
-        'Turn "a man is wearing glasses" into "the man wears glasses", reword the wrong sentence alike, and **CLIP '
-        f"changes its answer to one question in five** ({share(flips['clip'], 'one_wording')} % of 2,584; {others}): "
-        "the photo is the same, and so is the meaning."
+        'Turn "a man is wearing glasses" into "the man wears glasses", reword the wrong sentence alike, and **models '
+        f"change their answers** to 2,584 such questions: {others}. The photo is the same, and so is the meaning. For "
+        f"CLIP it is {flips['clip']} %, which says little: its accuracy is near chance here "
+        f"({percent(_split(predicate_noun(data, 'clip', False), 'first'), 'original')} %)."
     )
 
 

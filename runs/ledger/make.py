@@ -29,6 +29,7 @@ from needs import existing
 from siglip import history
 
 from equipoise import __version__
+from equipoise.core import stats
 from equipoise.core.run_folder import write_own
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.report import svg
@@ -59,16 +60,15 @@ class Number(NamedTuple):
 
 
 def number(values: Floats | None, cluster: Floats, order: Floats, wanted: int) -> Number | None:
-    """The interval counts photos, not items: items of one photo rise and fall together."""
+    """The interval is that of `equipoise metrics`: it resamples photos, not items."""
     if values is None or not len(values):
         return None
     there = ~np.isnan(values)
-    n, mean = int(there.sum()), float(np.nanmean(values))
-    sums = np.bincount(cluster[there], values[there] - mean)
-    error = 1.96 * math.sqrt(float((sums**2).sum())) / n
+    counted, every = there.astype(float)[:, None], [np.ones(len(values), bool)]
+    found = stats.averaged(np.where(there, values, 0.0)[:, None], counted, cluster, every)
+    low, high = found.interval(0)
     chosen = [int(place) for place in order if values[place] == wanted]
-    low, high = max(0.0, mean - error), min(1.0, mean + error)
-    return Number(100 * mean, 100 * low, 100 * high, n, len(chosen), chosen[:SHOWN])
+    return Number(100 * float(found.values[0]), 100 * low, 100 * high, int(there.sum()), len(chosen), chosen[:SHOWN])
 
 
 def shared_photos(cluster: Floats) -> bool:
@@ -123,7 +123,7 @@ def measured(benches: dict[str, Bench], entries: Sequence[Entry]) -> list[dict[s
     for name, bench in benches.items():
         here = [one for one in entries if one.benchmark == name]
         here.sort(key=lambda one: -(float(np.nanmean(one.right)) if one.aggregate is None else one.aggregate))
-        _, cluster = np.unique(np.array(bench.cluster, dtype=object).astype(str), return_inverse=True)
+        cluster = stats.numbered(map(str, bench.cluster))
         order = np.random.default_rng(0).permutation(len(bench.texts))
         group, test = [0] * len(here), ""
         if bench.texts and len(here) == 1:

@@ -67,3 +67,11 @@ def test_numbers_that_ci_cannot_compute_have_a_date_and_a_commit() -> None:
     block = "<!-- numbers: speed{} -->\n\n| a | 1.0 |\n\n<!-- end -->\n"
     assert check({"x.md": block.format(", 18 November 2026, 9648ca45")}, {})[1] == []
     assert "date and commit" in check({"x.md": block.format("")}, {})[1][0].what
+
+
+@pytest.mark.parametrize("model", ["CLIP", "ViLT", "ViLBERT", "LXMERT"])
+def test_two_pages_print_one_interval_for_one_fact(model: str) -> None:
+    called = {"CLIP": "CLIP (ViT-B/32)"}.get(model, model)
+    other = PAGES["docs/appendix/published_numbers.md"]
+    found = page_numbers.quoted(other, f"model, photos > {called}, whole > right in one")
+    assert found == page_numbers.quoted(page_numbers.homes(PAGES)["ledger"], f"Predicate-noun > {model} > changes")
