@@ -209,8 +209,9 @@ def page(found: Sequence[tuple[Audit, int]]) -> str:
             "the images. `from -> to` asks such a table whether a substitution is a hard positive or a hard negative. "
             "The last column is the percentage of hard positives that a detector, trained on (c, n) of other images, "
             "calls wrong.",
-            f"<!-- numbers: audits, {today()} -->",
+            "<!-- numbers: audits -->",
             second_table(found),
+            f"Computed on {today()}.",
             "<!-- end -->",
             *map(section, each),
         ]

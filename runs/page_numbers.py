@@ -5,7 +5,7 @@
 
 A *home* is a block of a page that holds what a command prints, between `<!-- numbers: NAME -->` and `<!-- end -->`.
 The command runs again and its lines are compared. A home whose numbers cannot be computed in CI says when and at which
-commit they were: `<!-- numbers: NAME, 18 November 2026, 9648ca45 -->`.
+commit they were, in its last line or elsewhere: "on 18 November 2026 at commit 9648ca45".
 
 A *quote* is a comment before a number. It names a cell of a home by table, row and column:
 
@@ -48,10 +48,10 @@ COMMANDS = {  # home: what prints it; with DATA, only where that folder is
 }
 ON_NO_PAGE = ("readings", "reread")  # quoted alone, and quick
 WHOLE = ("coco", "coco-short", "ledger")  # the block is all that the command prints; of the others a choice of lines
-HOME = re.compile(r"(?s)<!-- numbers: ([\w-]+)(.*?) -->\n+(.*?)\n+<!-- end -->")
+HOME = re.compile(r"(?s)<!-- numbers: ([\w-]+) -->\n+(.*?)\n+<!-- end -->")
 QUOTE = re.compile(r"<!--([\w-]+): (.+?)-->")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?")
-DATED = re.compile(r", \d\d? [A-Z]\w+ 20\d\d, [0-9a-f]{8}")
+DATED = re.compile(r"\bon \d\d? [A-Z]\w+ 20\d\d at commit [0-9a-f]{8}\b")
 
 
 class Wrong(NamedTuple):
@@ -85,7 +85,7 @@ def homes(texts: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in texts.values():
         for block in HOME.finditer(text):
-            found[block[1]] = "\n\n".join(filter(None, (found.get(block[1]), block[3])))
+            found[block[1]] = "\n\n".join(filter(None, (found.get(block[1]), block[2])))
     return found
 
 
@@ -168,25 +168,26 @@ def compared(text: str, page: str, outputs: Mapping[str, str]) -> tuple[str, lis
     wrong: list[Wrong] = []
 
     def block(found: re.Match[str]) -> str:
-        name, held = found[1], found[3]
-        start = text.count("\n", 0, found.start(3)) + 1
-        if not (name in COMMANDS and "DATA" not in COMMANDS[name]) and not DATED.fullmatch(found[2]):
-            wrong.append(Wrong(page, start - 1, f"{name} is not computed in CI: give its date and commit"))
+        name, held = found[1], found[2]
+        start = text.count("\n", 0, found.start(2)) + 1
+        if not (name in COMMANDS and "DATA" not in COMMANDS[name]) and not DATED.search(held):
+            wrong.append(
+                Wrong(page, start, f"{name} is not computed in CI: say on which day and at which commit it was")
+            )
         if name not in outputs:
             return found[0]
-        lines = outputs[name].splitlines()
-        kept = held.splitlines()
+        lines, kept = outputs[name].splitlines(), held.splitlines()
         wanted = lines if name in WHOLE else [line if line in lines else closest(line, lines) for line in kept]
+        if DATED.search(kept[-1]):
+            wanted = [*lines, "", kept[-1]] if name in WHOLE else wanted
         for place in range(max(len(kept), len(wanted))):
             here, there = (own[place] if place < len(own) else "nothing" for own in (kept, wanted))
             if here != there:
-                wrong.append(
-                    Wrong(page, start + place, f"the page says\n  {here}\n  {COMMANDS[name]} prints\n  {there}")
-                )
+                wrong.append(Wrong(page, start + place, f"the page says\n{here}\n{COMMANDS[name]} prints\n{there}"))
         if wanted == kept:
             return found[0]
-        given = f", {today()}" if found[2] else ""
-        return f"<!-- numbers: {name}{given} -->\n\n" + "\n".join(wanted) + "\n\n<!-- end -->"
+        wanted[-1] = DATED.sub(f"on {today()}", wanted[-1])
+        return found[0].replace(held, "\n".join(wanted))
 
     return HOME.sub(block, text), wrong
 

@@ -57,7 +57,9 @@ def findings(study: Study) -> list[str]:
         f"Differences in points. Of {len(lines)} claims {own.count(HOLDS)} hold in the paper's own Table 1; on {where} "
     )
     unclear = ours.count(UNCLEAR)
-    count += f"{ours.count(HOLDS)} hold, {ours.count(FAILS)} fail and {unclear} {'is' if unclear == 1 else 'are'} unclear."
+    count += (
+        f"{ours.count(HOLDS)} hold, {ours.count(FAILS)} fail and {unclear} {'is' if unclear == 1 else 'are'} unclear."
+    )
     why = (
         "On the world a rare word alone gives away half of the hard negatives (src/equipoise/world/README.md), a "
         "shortcut that pays in Original accuracy and is paid for in Augmented accuracy. A claim that fails there says "
