@@ -13,7 +13,8 @@ A *quote* is a comment before a number. It names a cell of a home by table, row 
 
 The numbers after it, as many as the cell has, must be those of the cell. `; lost` turns their sign, `; 1` takes the
 first of them alone, `; significant` and `; not significant` hold the cell to the verdict (the star of its table), and
-the column `*` takes all cells after the labels of the row.
+the column `*` takes all cells after the labels of the row. In README and the pages of the menu, an interval or a share
+such as 95.9 % must stand in a home or after a quote.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from needs import today
 from equipoise.core.files import atomic_write
 
 ROOT = Path(__file__).resolve().parents[1]
+MENU = ROOT / "mkdocs.yml"
 DATA = ROOT.parent / "shared" / "data"  # other people's files: not in CI
 READINGS = "thirty-second thirty-third thirty-fourth thirty-fifth"
 COMMANDS = {  # home: what prints it; with DATA, only where that folder is
@@ -51,6 +53,7 @@ WHOLE = ("coco", "coco-short", "ledger")  # the block is all that the command pr
 HOME = re.compile(r"(?s)<!-- numbers: ([\w-]+) -->\n+(.*?)\n+<!-- end -->")
 QUOTE = re.compile(r"<!--([\w-]+): (.+?)-->")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?")
+RESULT = re.compile(r"\[[+-]?\d+(?:\.\d+)?, [+-]?\d+(?:\.\d+)?\]|(?<![\w.])\d+\.\d ?%")  # an interval, a measured share
 DATED = re.compile(r"\bon \d\d? [A-Z]\w+ 20\d\d at commit [0-9a-f]{8}\b")
 
 
@@ -133,14 +136,12 @@ def plain(number: str) -> str:
     return "0.0" if number == "-0.0" else number.lstrip("+")
 
 
-def rewritten(text: str, known: Mapping[str, str], page: str) -> tuple[str, list[Wrong]]:
-    """The page with the numbers that its quotes name, and where it had others."""
-    wrong = []
-    parts, done = [], 0
+def rewritten(text: str, known: Mapping[str, str], page: str, menu: bool) -> tuple[str, list[Wrong]]:
+    """The page with the numbers that its quotes name, and where it had others; on the menu, a result must be quoted."""
+    wrong: list[Wrong] = []
+    parts, done, held = [], 0, set()
     for quote in QUOTE.finditer(text):
         line = text.count("\n", 0, quote.start()) + 1
-        if quote[1] in ON_NO_PAGE and quote[1] not in known:
-            continue  # its command did not run
         if quote[1] not in known:
             wrong.append(Wrong(page, line, f"no page is the home of {quote[1]!r}"))
             continue
@@ -154,13 +155,26 @@ def rewritten(text: str, known: Mapping[str, str], page: str) -> tuple[str, list
             wrong.append(Wrong(page, line, f"no number after this comment ({quote[2]})"))
             continue
         for found, value in zip(numbers, wanted, strict=True):
+            held.add(found.start())
             if plain(found[0]) != plain(value):
                 where = text.count("\n", 0, found.start()) + 1
                 wrong.append(Wrong(page, where, f"the page says {found[0]}, {quote[1]} says {value} ({quote[2]})"))
                 signed = "+" * (value[0] not in "+-") + value
                 parts += [text[done : found.start()], signed if found[0][0] in "+-" else plain(value)]
                 done = found.end()
+    for found in RESULT.finditer(shown(text)) if menu else ():
+        first = NUMBER.search(text, found.start())
+        if first and first.start() not in held:
+            where = text.count("\n", 0, found.start()) + 1
+            wrong.append(Wrong(page, where, f"{found[0]} has no home: quote it from one"))
     return "".join([*parts, text[done:]]), wrong
+
+
+def shown(text: str) -> str:
+    """The text alone: homes, comments and code are blanks of the same length."""
+    for hidden in (HOME, re.compile(r"(?s)<!--.*?-->"), re.compile(r"(?s)```.*?```|`[^`\n]*`")):
+        text = hidden.sub(lambda found: re.sub(r"\S", " ", found[0]), text)
+    return text
 
 
 def compared(text: str, page: str, outputs: Mapping[str, str]) -> tuple[str, list[Wrong]]:
@@ -206,8 +220,9 @@ def check(texts: Mapping[str, str], outputs: Mapping[str, str]) -> tuple[dict[st
         found[page], more = compared(text, page, outputs)
         wrong += more
     known = homes(found) | {name: outputs[name] for name in ON_NO_PAGE if name in outputs}
+    menu = {"README.md", *(f"docs/{page}" for page in re.findall(r": (\S+\.md)$", MENU.read_text(), re.MULTILINE))}
     for page, text in found.items():
-        found[page], more = rewritten(text, known, page)
+        found[page], more = rewritten(text, known, page, page in menu)
         wrong += more
     return found, wrong
 

@@ -12,6 +12,7 @@ from runs import page_numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = pages(ROOT)
+QUICK = {name: out for name in page_numbers.ON_NO_PAGE if (out := page_numbers.printed(name))}
 TABLE = "| model | right |\n| --- | ---: |\n| ours | +5.8 [+4.1, +7.6]\\* |"
 HOME = f"<!-- numbers: coco-short -->\n\n{TABLE}\n\n<!-- end -->\n"
 
@@ -21,7 +22,7 @@ def said(*quotes: str) -> list[str]:
 
 
 def test_every_quote_on_the_pages_is_what_its_home_says() -> None:
-    assert not list(map(str, check(PAGES, {})[1]))
+    assert not list(map(str, check(PAGES, QUICK)[1]))
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/coco.md"])
@@ -29,7 +30,7 @@ def test_a_changed_digit_is_named_by_page_line_and_both_values(page: str) -> Non
     before = PAGES[page]
     place = next(re.finditer(r"(?<=-->)27\.6", before)).start()
     after = f"{before[:place]}27.5{before[place + 4 :]}"
-    found, wrong = check({**PAGES, page: after}, {})
+    found, wrong = check({**PAGES, page: after}, QUICK)
     line = before.count("\n", 0, place) + 1
     assert [(one.page, one.line) for one in wrong] == [(page, line)]
     assert "27.5" in wrong[0].what and "27.6" in wrong[0].what
@@ -41,7 +42,7 @@ def test_a_changed_digit_in_the_table_of_coco_is_named() -> None:
     block = next(one for one in page_numbers.HOME.finditer(PAGES[page]) if one[1] == "coco-short")
     row = block[2].splitlines()[-1]
     after = {**PAGES, page: PAGES[page].replace(row, row.replace(".", ".9", 1))}
-    found, wrong = check(after, {"coco-short": block[2]})
+    found, wrong = check(after, {**QUICK, "coco-short": block[2]})
     assert len(wrong) == 1 and wrong[0].page == page and row in wrong[0].what and found == PAGES
     assert PAGES[page].splitlines()[wrong[0].line - 1] == row
 
@@ -61,6 +62,12 @@ def test_signs_losses_and_verdicts() -> None:
     assert "names 0 cells" in said("<!--coco-short: theirs > right-->5.8")[0]
     assert "'nobody'" in said("<!--nobody: ours > right-->5.8")[0]
     assert "no number" in said(f"<!--{where}-->none")[0]
+
+
+def test_a_result_on_the_menu_has_a_home() -> None:
+    for text in ("rises by 5.8 [4.1, 7.6]", "right on 95.9 % of it"):
+        wrong = check({**PAGES, "README.md": f"{PAGES['README.md']}\n{text}\n"}, QUICK)[1]
+        assert [(one.page, one.line) for one in wrong] == [("README.md", PAGES["README.md"].count("\n") + 2)]
 
 
 def test_numbers_that_ci_cannot_compute_have_a_date_and_a_commit() -> None:
