@@ -11,19 +11,20 @@ from tests.data.test_identity import items_with
 from tests.evaluation.sets.helpers import Eye
 
 from equipoise.data.identity import (
-    of_answers,
     of_call,
     of_card,
     of_items,
+    of_own,
     of_photos,
 )
+from equipoise.data.objects import Unidentified
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.rank_each import RankEach
 
 
 class Judge:
-    """Yes where a word is in the text, else no: to the probe's three texts it always says no."""
+    """Yes where a word is in the text, else no: to the probe's texts it always says no."""
 
     def __init__(self, word: str) -> None:
         self.word = word
@@ -33,8 +34,10 @@ class Judge:
 
 
 def test_answers_that_are_all_alike_are_no_digest() -> None:
-    assert of_answers(Judge("giraffe")) is None and of_answers(Judge("")) is None
-    assert of_answers(Judge("dog")) is not None
+    for word in ("giraffe", ""):
+        with pytest.raises(Unidentified):
+            of_own(Judge(word))
+    assert len(of_own(Judge("dog"))) == 64
 
     class Table(Eye):
         """Knows its own photos alone."""
@@ -42,7 +45,8 @@ def test_answers_that_are_all_alike_are_no_digest() -> None:
         def embed_images(self, images: Any) -> Any:
             return np.ones((len(images), 3))
 
-    assert of_answers(Table()) is None
+    with pytest.raises(Unidentified):
+        of_own(Table())
 
 
 def test_a_model_without_a_hash_has_no_identity() -> None:

@@ -16,8 +16,9 @@ from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Average
 from equipoise.core.errors import UserError
 from equipoise.core.files import sha256_json
-from equipoise.data.identity import of_answers, of_items
+from equipoise.data.identity import of_items, of_own
 from equipoise.data.items import Edit, ImageRef, Item, Text, load_items, texts, write_items
+from equipoise.data.objects import Unidentified
 from equipoise.evaluation.comparing.differences import load_run
 from equipoise.evaluation.results import model_card, read_result
 from equipoise.evaluation.run import Result, evaluate
@@ -149,14 +150,15 @@ def test_a_model_that_cannot_be_told_from_another_is_never_reused(run: Run) -> N
                 raise ValueError("not my words")
             return super().embed_texts(strings)
 
-    assert of_answers(Narrow()) is None
+    with pytest.raises(Unidentified):
+        of_own(Narrow())
     run(Narrow())
     with pytest.raises(UserError, match="the model has no identity of its own: give it a card"):
         run(Narrow())
 
 
 def test_the_probe_is_the_same_every_time() -> None:
-    assert of_answers(Mean()) == of_answers(Mean()) != of_answers(Mean(1.001))
+    assert of_own(Mean()) == of_own(Mean()) != of_own(Mean(1.001))
 
 
 def test_whatever_a_card_says_counts(run: Run) -> None:

@@ -219,16 +219,21 @@ AnyModel: TypeAlias = "str | Model | tuple[Any, Any] | tuple[Any, Any, Any]"
 def as_model(value: Any, device: str, dtype: str) -> Iterator[Model]:
     """A spec, (model, processor) of transformers, (model, preprocess, tokenizer) of open_clip, or an object with the
     methods. A torch model is evaluated where it lies and is in the mode it had afterwards."""
+    from equipoise.data.identity import given, steady
     from equipoise.models import load_model
     from equipoise.models.base import kind_of
 
     if isinstance(value, str):
-        yield load_model(value, device=device, dtype=dtype)
+        with steady():
+            yield load_model(value, device=device, dtype=dtype)
     elif isinstance(value, tuple):
         network = value[0]
         training = bool(getattr(network, "training", False))
         try:
-            yield _wrapped(value)
+            with steady():
+                wrapped = _wrapped(value)
+                given(wrapped)
+                yield wrapped
         finally:
             if training:
                 network.train()

@@ -22,7 +22,7 @@ from equipoise.api.inputs import (
     is_path,
 )
 from equipoise.api.results import Diff, Items, Measured, Run
-from equipoise.core.errors import UserError
+from equipoise.core.errors import UserError, listed
 from equipoise.data.items import Item
 
 if TYPE_CHECKING:
@@ -140,14 +140,23 @@ def _listed(items: Any) -> Sequence[Item]:
     if is_frame(items):
         from equipoise.benchmarks.registry import load_file
 
+        texts = items["caption"] if "caption" in items.columns else ()
+        if empty := [row for row, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]:
+            raise UserError(
+                f"items: {len(empty):,} of {len(texts):,} rows have no caption, the first is row {empty[0]}"
+            )
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "table.csv"
             items.to_csv(path, index=False)
-            return load_file(path, ())
-    if not isinstance(items, Sequence) or not all(isinstance(item, Item) for item in items[:1]):
-        raise UserError(
-            f"items: {type(items).__name__}; expected items of perturb or load_items, a file or a DataFrame"
-        )
+            try:
+                return load_file(path, ())
+            except UserError as error:
+                raise UserError(str(error).replace(str(path), "items")) from None
+    expected = "expected items of perturb or load_items, a file or a DataFrame"
+    if not isinstance(items, Sequence):
+        raise UserError(f"items: {type(items).__name__}; {expected}")
+    if wrong := [f"items[{place}]: {one!r:.80}" for place, one in enumerate(items) if not isinstance(one, Item)]:
+        raise UserError(f"{len(wrong):,} of {len(items):,} are no items; {expected}\n{listed(wrong)}")
     return items
 
 
@@ -163,7 +172,8 @@ def compare(before: AnyRun, *after: AnyRun, average: str | None = None, seed: in
         raise UserError("compare needs two runs or more: compare(before, after)")
     runs = [before, *after]
     folders = [str(_folder(run)) for run in runs]
-    names = dict(zip(folders, _labels(runs), strict=True))
+    once = dict(zip(folders, runs, strict=True))  # the same run may be given twice
+    names = dict(zip(once, _labels(list(once.values())), strict=True))
     found = compare_folders(folders, seed, average)
     called = [
         one.model_copy(update={"before": names[one.before], "after": names[one.after]}) for one in found.differences

@@ -170,6 +170,7 @@ def evaluate(
     if no_cache and cache is not None:
         raise UserError("--cache and --no-cache exclude each other; give one of them")
     from equipoise.core.provenance import default_cache
+    from equipoise.data.identity import steady
     from equipoise.evaluation.embedding.cache import EmbeddingCache, joined
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.results import benchmark_id, refuse_early
@@ -197,7 +198,7 @@ def evaluate(
             check_photos(one.items[:limit], one.images, allow_missing)  # before torch, which takes seconds to load
     if shown == "text" and is_watched():
         typer.echo(printable(f"loading {model} ..."), err=True)
-    with joined() as ranks:
+    with steady(), joined() as ranks:
         judged, store = load_model(model, device=device, dtype=dtype), None if no_cache else cache or default_cache()
         checks = _preflight(judged, model, store, skip_preflight) if ranks.number == 0 else None
         results = evaluate_loaded(

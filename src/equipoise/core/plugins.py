@@ -5,18 +5,24 @@ Errors in the user's code are shown with the user's line; a traceback through th
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import functools
 import importlib
+import importlib.machinery
+import importlib.util
 import linecache
+import site
 import sys
 import sysconfig
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 from equipoise.core.errors import UserError, did_you_mean
-from equipoise.core.files import sha256_file
+from equipoise.core.files import sha256_file, sha256_json
 
 PREFIX = "py:"
 FORM = "py:module:name"
@@ -55,11 +61,14 @@ def load_named(spec: str, what: str, check: Callable[[object], bool], folder: st
 
 
 def source_sha256(spec: str, folder: str | Path | None = None) -> str:
-    """Hash of the file that defines `spec` (not of its imports): a run with other code is another run."""
+    """Hash of the file that defines `spec` and of all files of the user's that it imports: a run with other code is
+    another run. Installed packages do not count."""
+    name = _parts(spec)[0]
     path = getattr(_module(spec, folder), "__file__", None)
     if path is None or not Path(path).is_file():
-        raise UserError(f"{spec}: {_parts(spec)[0]} has no file, so the run could not record which code it used")
-    return sha256_file(path)
+        raise UserError(f"{spec}: {name} has no file, so the run could not record which code it used")
+    files = _files(name)
+    return sha256_file(path) if len(files) < 2 else sha256_json(files)
 
 
 @contextlib.contextmanager
@@ -89,12 +98,17 @@ def _parts(spec: str) -> tuple[str, str]:
 def _module(spec: str, folder: str | Path | None) -> ModuleType:
     name = _parts(spec)[0]
     here = str(folder or Path.cwd())
-    if here not in sys.path:  # a console script does not see the current folder
+    if sys.path[:1] != [here]:  # a console script does not see the current folder, and a notebook may change it
         sys.path.insert(0, here)
     importlib.invalidate_caches()  # the file may be newer than this process
+    _forget_changed(name)
+    before = set(sys.modules)
     with own_code(spec, f"module {name!r} cannot be imported from {here}"):
         try:
-            return importlib.import_module(name)
+            found = importlib.import_module(name)
+            _brought.setdefault(name, set()).update(set(sys.modules) - before)
+            _loaded.setdefault(name, _files(name))
+            return found
         except ModuleNotFoundError as error:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise  # the module exists, but one of its imports does not
@@ -103,6 +117,95 @@ def _module(spec: str, folder: str | Path | None) -> ModuleType:
                 f"{spec}: module {name!r} cannot be imported: it is neither in {here} nor installed."
                 f"{did_you_mean(name, known)}"
             ) from None
+
+
+_brought: dict[str, set[str]] = {}  # a py: module -> the modules that its import brought
+_loaded: dict[str, dict[str, str]] = {}  # a py: module -> the files that it was made of
+_BEGAN = time.time()
+
+
+def _forget_changed(name: str) -> None:
+    """A notebook edits a file and goes on: its module, and all that it is made of, are then imported again."""
+    if name not in sys.modules or is_installed(name):
+        return
+    files = _files(name)
+    edited = files != _loaded[name] if name in _loaded else any(_time(module) > _BEGAN for module in files)
+    top = name.partition(".")[0]
+    there = importlib.machinery.PathFinder.find_spec(top)
+    if edited or (there is not None and there.origin != getattr(sys.modules.get(top), "__file__", None)):
+        for module in files.keys() | _loaded.get(name, {}).keys():
+            sys.modules.pop(module, None)
+        _loaded.pop(name, None)
+
+
+def _files(name: str) -> dict[str, str]:
+    """The sha256 of each module outside installed packages that a module imports, itself among them."""
+    found: dict[str, str] = {}
+    waiting = [name, *_brought.get(name, ())]
+    while waiting:
+        module = waiting.pop()
+        path = None if module in found or is_installed(module) else _place(module)
+        if path is not None:
+            found[module] = sha256_file(path)
+            waiting += _imports(module, path)
+    return found
+
+
+def _place(module: str) -> Path | None:
+    try:
+        spec = getattr(sys.modules.get(module), "__spec__", None) or importlib.util.find_spec(module)
+    except (ImportError, ValueError, AttributeError):  # an import that is tried, or of a name that is no module
+        return None
+    path = Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
+    return path if path is not None and path.is_file() and not _is_below_installed(str(path)) else None
+
+
+def _time(module: str) -> float:
+    path = _place(module)
+    return 0.0 if path is None else path.stat().st_mtime
+
+
+def _imports(module: str, path: Path) -> list[str]:
+    """The names that a file imports, also inside functions; those that are no modules are left to `_place`."""
+    if path.suffix != ".py":
+        return []
+    package = module if path.stem == "__init__" else module.rpartition(".")[0]
+    found: list[str] = []
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):  # importing it says so
+        return []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            with contextlib.suppress(ImportError, ValueError):
+                base = importlib.util.resolve_name(base, package) if node.level else base
+                found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    parents = [name.rsplit(".", dots)[0] for name in found for dots in range(1, name.count(".") + 1)]
+    return [*found, *parents]
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module belongs to Python, to an installed package or to this one; a notebook does not."""
+    if module == "__main__" or not isinstance(module, str):  # some classes of C code have no name there
+        return module != "__main__"
+    found = sys.modules.get(module)
+    path = getattr(found, "__file__", None)
+    if path is not None:
+        return _is_below_installed(path)
+    if getattr(getattr(found, "__spec__", None), "origin", None) in ("built-in", "frozen"):
+        return True
+    top = module.partition(".")[0]
+    return top != module and is_installed(top)
+
+
+@functools.cache
+def _is_below_installed(path: str) -> bool:
+    places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    places |= {*site.getsitepackages(), site.getusersitepackages(), str(Path(__file__).parents[1])}
+    return any(_below(path, place) for place in places)
 
 
 def _described(value: object) -> str:
@@ -120,8 +223,7 @@ def own_line(error: BaseException) -> str:
 
 def own_frame(error: BaseException) -> str:
     """The user's last line in the traceback; empty if there is none."""
-    installed = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
-    own = [frame for frame in _frames(error) if not any(_below(frame[0], folder) for folder in installed)]
+    own = [frame for frame in _frames(error) if not _is_below_installed(frame[0])]
     return _shown(*own[-1]) if own else ""
 
 

@@ -22,6 +22,7 @@ from equipoise.core.files import atomic_write, make_folder, plain_target, read_j
 CLAIM = ".equipoise.json"  # hidden, so that no reader of the folder takes it for data
 SCHEMA = 1
 SHOWN = 6  # differences
+UNKNOWN = "cannot be identified"  # a value that begins so equals nothing, not even itself
 _LONG = 60  # characters of a value
 
 
@@ -151,12 +152,14 @@ def differences(there: Any, here: Any) -> list[str]:
 
 
 def _differences(there: Any, here: Any, name: str) -> Iterator[str]:
-    if _canonical(there) == _canonical(here):
+    if _canonical(there) == _canonical(here) and UNKNOWN not in _canonical(here):
         return
     if isinstance(there, Mapping) and isinstance(here, Mapping):
         for key in dict.fromkeys([*here, *there]):  # a missing field counts as null
             yield from _differences(there.get(key), here.get(key), f"{name} {key.replace('_', ' ')}".lstrip())
-    else:
+    elif isinstance(here, str) and here.startswith(UNKNOWN):
+        yield f"{name}: {here}"
+    elif _canonical(there) != _canonical(here):
         first, second = _words(there), _words(here)
         yield f"{name}: there {_short(first, second)}, here {_short(second, first)}"
 

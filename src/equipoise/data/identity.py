@@ -7,11 +7,13 @@ fields are not enough: another thing of the same name would get the first one's 
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,10 @@ from PIL import Image
 
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write, sha256_file, sha256_json
+from equipoise.core.run_folder import UNKNOWN
 from equipoise.data.images import ImageProblem, ImageSource
 from equipoise.data.items import Item
+from equipoise.data.objects import Unidentified, of_object
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -66,14 +70,20 @@ def of_folder(folder: str | Path) -> str:
 
 
 def of_call(function: Any) -> Any:
-    """A function by its name, a callable object by its class and attributes."""
-    if hasattr(function, "func"):  # functools.partial
-        return [of_call(function.func), str(function.args), str(sorted(function.keywords.items()))]
+    """A loss by its name and content; `of_code` covers the functions of this package."""
     kind = function if hasattr(function, "__qualname__") else type(function)
     name = f"{kind.__module__}.{kind.__qualname__}"
-    held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    held += [] if kind is function else sorted(vars(function).items())
-    return [name, *map(str, held)] if held else name
+    if kind is function and name.startswith("equipoise.") and not getattr(function, "__closure__", None):
+        return name
+    return [name, or_unknown(lambda: of_object(function))]
+
+
+def or_unknown(hashed: Callable[[], str]) -> str:
+    """The hash, or words that equal no other run's."""
+    try:
+        return hashed()
+    except Unidentified as why:
+        return f"{UNKNOWN}: {why}"
 
 
 NAMES = {"spec", "file"}  # fields of a card that change no number
@@ -81,15 +91,58 @@ NAMES = {"spec", "file"}  # fields of a card that change no number
 
 def of_card(card: Mapping[str, Any]) -> dict[str, Any] | None:
     """A model's card without its names; None if the card does not identify the model."""
-    if not (card.get("weight_sha256") or card.get("digest")):
+    if not (card.get("weight_sha256") or card.get("digest")) or str(card.get("state", "")).startswith(UNKNOWN):
         return None
     return {name: value for name, value in card.items() if name not in NAMES}
+
+
+_steady: ContextVar[dict[int, tuple[Any, dict[str, Any] | None]] | None] = ContextVar("steady", default=None)
+
+
+@contextlib.contextmanager
+def steady(on: bool = True) -> Iterator[None]:
+    """While one command works nobody changes its models: the card of each is made once."""
+    if on and _steady.get() is not None:
+        yield
+        return
+    token = _steady.set({} if on else None)
+    try:
+        yield
+    finally:
+        _steady.reset(token)
+
+
+def loaded(model: Any) -> None:
+    """Note a model as it was loaded. A change is looked for later, unless only this command has it."""
+    kept = _steady.get()
+    if kept is not None:
+        kept[id(model)] = (model, None)
+    elif hasattr(model, "note_loaded"):
+        model.note_loaded()
+
+
+def given(model: Any) -> None:
+    """Note a model that was made of a user's network just now: its weights are hashed, its state is not."""
+    kept = _steady.get()
+    assert kept is not None
+    kept[id(model)] = (model, {**model.card, "state": model.state()})
+
+
+def card_now(model: Any) -> dict[str, Any]:
+    """The card of a model with its weights and all else as they are now, since a notebook may have changed them."""
+    made, kept = getattr(model, "card_now", None), _steady.get()
+    known = (kept or {}).get(id(model))
+    found = known[1] if known else made() if made else None
+    if kept is not None:
+        kept[id(model)] = (model, found)
+    return found or getattr(model, "card", None) or {}
 
 
 def of_model(model: Any, batch_size: int, code: int, card: str = "card") -> str | None:
     """The cache key of a model's answers; None if they must not be cached. `code` is the version of the code that asks
     it; `card` names the attribute that holds what decides the answer."""
-    own = of_card(getattr(model, card, None) or getattr(model, "card", None) or {})
+    whole = card_now(model)
+    own = None if of_card(whole) is None else of_card(getattr(model, card, whole) if card != "card" else whole)
     if own is None:
         return None
     how = {"code": code, "device": str(getattr(model, "device", ""))}
@@ -101,21 +154,31 @@ def batch_matters(model: Any) -> bool:
     return (getattr(model, "card", None) or {}).get("dtype") != "float32"
 
 
-_TEXTS = ("a photo of a dog", "a red cup on a wooden table", "two people walking in the rain")
+_TEXTS = (
+    "a photo of a dog",
+    "a red cup on a wooden table",
+    "Two people walking in the RAIN of Paris, 1994",
+    " ".join(("a car and a house and a fish and a tree and a cup and a hat and a key and".split() * 4)[:75]),
+)
+_SIZES = ((64, 64), (97, 131), (640, 320), (320, 640))  # crops show in what is wide or tall
 
 
-def of_answers(model: Any) -> str | None:
-    """For a model without an identifying card: a hash of its answers to three fixed pictures and texts, bit for bit.
+def of_own(model: Any, found: list[np.ndarray[Any, Any]] | None = None) -> str:
+    """For a model without an identifying card: a hash of its content, and of its answers to fixed pictures and texts.
 
-    None if it cannot answer them, or if all answers are equal: another model may give the same. A model that never
-    gives the same answer twice is never recognised, which is right.
+    Raises `Unidentified` where either is missing, or where all answers are equal. A model that never gives the same
+    answer twice is never recognised, which is right.
     """
-    return of_arrays(answers(model))
+    content = of_object(model)
+    known = of_arrays(answers(model) if found is None else found)
+    if known is None:
+        raise Unidentified("it gives no answers by which it could be known")
+    return sha256_json([content, known])
 
 
 def answers(model: Any) -> list[np.ndarray[Any, Any]] | None:
     """Those answers; None if it has none."""
-    images = _pictures()
+    images = pictures()
     try:
         if hasattr(model, "score_pairs"):
             read = getattr(model, "reads_images", True)
@@ -136,12 +199,15 @@ def of_arrays(arrays: Sequence[np.ndarray[Any, Any]] | None) -> str | None:
     return digest.hexdigest()
 
 
-def _pictures() -> list[Image.Image]:
-    y, x, channel = np.indices((64, 64, 3))
-    return [
-        Image.fromarray(((x * (step + 1) + y * y // (step + 2) + 80 * channel) % 256).astype(np.uint8))
-        for step in range(len(_TEXTS))
-    ]
+def pictures() -> list[Image.Image]:
+    """New ones for each call: a model may keep what it saw."""
+    found = []
+    for step, (width, height) in enumerate(_SIZES):
+        y, x, channel = np.indices((height, width, 3))
+        values = (x * (step + 1) + y * y // (step + 2) + 80 * channel) % 256
+        found.append(Image.fromarray(values.astype(np.uint8)))
+    found[-1].getexif()[0x0112] = 6  # to be turned by 90 degrees
+    return found
 
 
 def photo_digests(paths: Iterable[str], source: ImageSource, workers: int) -> dict[str, bytes]:

@@ -8,6 +8,7 @@ another.
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +31,8 @@ from equipoise.evaluation.metrics import Metric, kept
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.record import SCHEMA, AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores
+
+log = logging.getLogger(__name__)
 
 
 class Texts(BaseModel):
@@ -287,7 +290,7 @@ def model_card(model: Any, *, probe: bool) -> ModelCard:
     nameless = {"spec": f"object of {type(model).__module__}.{type(model).__qualname__}"}
     problems = Problems(f"the card of the model ({nameless['spec']})")
     try:
-        stated = dict(getattr(model, "card", None) or {})
+        stated = dict(identity.card_now(model))
         whole = nameless | stated | {"device": str(getattr(model, "device", "cpu"))}
         card = ModelCard.model_validate_json(json.dumps(whole, allow_nan=False))  # as it will be read again
     except ValidationError as error:
@@ -296,7 +299,10 @@ def model_card(model: Any, *, probe: bool) -> ModelCard:
         problems.add("", f"not what JSON can hold ({error})")
     problems.raise_if_any('Expected plain JSON values, for instance {"spec": "mine", "weight_sha256": "..."}')
     if probe and not (card.weight_sha256 or card.digest):
-        card = card.model_copy(update={"digest": identity.of_answers(model)})
+        found = identity.or_unknown(lambda: identity.of_own(model))
+        card = card.model_copy(update={"state" if found.startswith(run_folder.UNKNOWN) else "digest": found})
+    if (state := str(getattr(card, "state", ""))).startswith(run_folder.UNKNOWN):
+        log.warning("the model %s; so nothing of it is cached, and its run is not read again", state)
     return card
 
 

@@ -24,7 +24,7 @@ from equipoise.core.errors import UserError
 from equipoise.core.files import stays_inside
 from equipoise.core.processes import ahead
 from equipoise.core.provenance import environment
-from equipoise.data.identity import batch_matters, trained_on
+from equipoise.data.identity import batch_matters, steady, trained_on
 from equipoise.data.images import ImageSource
 from equipoise.data.items import Item
 from equipoise.evaluation.averages import mean_number, measure
@@ -171,6 +171,7 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
     started = time.monotonic()
     own = task.own if task.kind == "items" else ()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(steady())
         if folder is not None:
             stack.enter_context(run_folder.locked(str(folder)))
         parts: dict[str, Any] = {

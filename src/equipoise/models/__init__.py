@@ -8,6 +8,7 @@ from typing import cast
 
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.plugins import load_named, source_sha256
+from equipoise.data.identity import loaded, steady
 from equipoise.models.base import Embedder, Model, PairScorer, TokenEmbedder, kind_of
 
 __all__ = ["Embedder", "Model", "PairScorer", "TokenEmbedder", "kind_of", "load_model"]
@@ -61,17 +62,21 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
     """Load the model a spec names; see FORMS for what a spec looks like."""
     kind, rest = kind_named(spec), spec.partition(":")[2]
     if kind == "py":
-        return _own(rest, spec)
+        with steady(on=False):  # what the user's code does to a model that it loads is seen
+            return _own(rest, spec)
     if kind in OF_PHOTOS:
         from equipoise.models.clip import pick_device, pick_dtype
 
         pick_device(device), pick_dtype(dtype)  # refused before gigabytes are read
     if kind == "world":
-        return _world(device, dtype)
-    spec = plain_spec(spec)
-    module, function = _LOADERS[kind]
-    load = getattr(importlib.import_module(f"equipoise.{module}"), function)
-    return cast(Model, load(spec.partition(":")[2], spec=spec, device=device, dtype=dtype))
+        model = _world(device, dtype)
+    else:
+        spec = plain_spec(spec)
+        module, function = _LOADERS[kind]
+        load = getattr(importlib.import_module(f"equipoise.{module}"), function)
+        model = cast(Model, load(spec.partition(":")[2], spec=spec, device=device, dtype=dtype))
+    loaded(model)
+    return model
 
 
 def _own(rest: str, spec: str) -> Model:

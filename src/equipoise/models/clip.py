@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -17,9 +16,14 @@ import torch
 from PIL import Image
 
 from equipoise.core.errors import UserError, first_line
-from equipoise.core.files import as_new, sha256_json, write_json
+from equipoise.core.files import as_new, write_json
+from equipoise.core.run_folder import UNKNOWN
+from equipoise.data import identity
+from equipoise.data.identity import or_unknown
+from equipoise.data.objects import of_object
 from equipoise.models.base import Floats, device_named
 from equipoise.models.families import family_of, read_texts, text_positions
+from equipoise.models.hashes import config_sha256, weight_sha256
 from equipoise.models.preprocess import Preprocess
 from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, end_token, token_ids, tokenizer_sha256
 
@@ -48,6 +52,32 @@ class TorchModel:
         made = {"spec": spec, "weight_sha256": weight_sha256(network), "dtype": dtype, "parameters": parameters}
         self.card = made | card
         self.network = network.to(device=self.device, dtype=self.dtype).eval()
+        self._loaded: tuple[str, str] | None = None  # state and weights as `load_model` found them
+
+    _passing = ("spec", "folder", "card", "_loaded", "_seen", "_prior")  # attributes that decide no number
+
+    def state(self) -> str:
+        """Hash of all but the weights: hooks and other methods, modes, tokenizer, preprocessing."""
+        parts = {name: part for name, part in vars(self).items() if name not in self._passing}
+        weights = self.network.state_dict(keep_vars=True).values()
+        return or_unknown(lambda: of_object([type(self), parts], without=weights))
+
+    def note_loaded(self) -> None:
+        exact = self.dtype == torch.float32
+        self._loaded = self.state(), self.card["weight_sha256"] if exact else weight_sha256(self.network)
+
+    def card_now(self) -> dict[str, Any]:
+        """The card, with the weights as they are. All else is its `state`, unless it is as it was loaded."""
+        self._forget()
+        (state, weights), found = self._loaded or ("", ""), dict(self.card)
+        if (now := weight_sha256(self.network)) != weights:
+            found["weight_sha256"] = now
+        if (now := self.state()) != state or now.startswith(UNKNOWN):
+            found["state"] = now
+        return found
+
+    def _forget(self) -> None:
+        """Drop what was computed with weights that may have changed."""
 
     def holding(self, network: Any) -> Self:
         """This model with other weights."""
@@ -108,10 +138,10 @@ class ClipModel(TorchModel):
     def image_card(self) -> dict[str, Any]:
         """What decides an image's embedding: models that differ in their text towers alone share theirs. The weights
         are hashed as they are now, since a notebook may have trained them."""
-        own = ("activation", "attention", "preprocessing", "embed_dim", "dtype")
+        card, own = identity.card_now(self), ("activation", "attention", "preprocessing", "embed_dim", "dtype", "state")
         vision = self.card["architecture"]["vision"], config_sha256(self.network.config.vision_config)
         weights = weight_sha256(self.network, "vis")  # vision_model, visual_projection
-        return {name: self.card[name] for name in own} | {"vision": vision, "weight_sha256": weights}
+        return {name: card[name] for name in own if name in card} | {"vision": vision, "weight_sha256": weights}
 
     @property
     def logit_scale(self) -> float:
@@ -188,18 +218,11 @@ class ClipModel(TorchModel):
         The device makes the floats, of a quarter of the bytes, by the arithmetic of `Preprocess`; a GPU computes
         while the caller goes on. `pixels` may be overwritten at once.
         """
-        white, mean, deviation = self._scale
+        white, mean, deviation = _scale(self.preprocess.mean, self.preprocess.std, self.device)
         floats = self._sent(torch.from_numpy(pixels)).permute(0, 3, 1, 2).float().contiguous()
         floats = (floats / white - mean) / deviation
         with precision(self.tf32):
             return _later(self.image_features(floats.to(self.dtype)))
-
-    @functools.cached_property
-    def _scale(self) -> tuple[torch.Tensor, ...]:
-        """255, mean and deviation on the device: made once, because a GPU is waited for whenever a tensor is made there
-        of plain numbers. 255 is a tensor because CUDA multiplies by the reciprocal of a plain number: other bits."""
-        values = ((255.0,) * 3, self.preprocess.mean, self.preprocess.std)
-        return tuple(torch.tensor(three, device=self.device).view(3, 1, 1) for three in values)
 
     def _sent(self, tensor: torch.Tensor) -> torch.Tensor:
         """Copy to the device without waiting for the GPU, from pinned memory."""
@@ -238,6 +261,13 @@ class ClipModel(TorchModel):
         write_json(Path(folder) / "preprocessor_config.json", config)
 
 
+@functools.lru_cache(maxsize=8)
+def _scale(mean: tuple[float, ...], deviation: tuple[float, ...], device: torch.device) -> tuple[torch.Tensor, ...]:
+    """255, mean and deviation on the device: made once, because a GPU is waited for whenever a tensor is made there of
+    plain numbers. 255 is a tensor because CUDA multiplies by the reciprocal of a plain number: other bits."""
+    return tuple(torch.tensor(three, device=device).view(3, 1, 1) for three in ((255.0,) * 3, mean, deviation))
+
+
 @contextlib.contextmanager
 def quiet_transformers() -> Iterator[None]:
     """Without the bars transformers draws for a second of reading or writing, and without its report of tensors that do
@@ -265,19 +295,6 @@ def precision(tf32: bool) -> Iterator[None]:
             yield
     finally:
         torch.set_float32_matmul_precision(before)
-
-
-def weight_sha256(network: torch.nn.Module, part: str = "") -> str:
-    """Hash of the tensors as float32, by name: the same however a model was stored, named or converted. `part`: of
-    those whose name begins so."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(network.state_dict().items()):
-        if not name.startswith(part):
-            continue
-        values = tensor.detach().to("cpu", torch.float32).contiguous().numpy()
-        digest.update(f"{name} {tuple(values.shape)}\n".encode())
-        digest.update(values.tobytes())
-    return digest.hexdigest()
 
 
 def pick_device(device: str) -> str:
@@ -348,20 +365,6 @@ def _card(model: ClipModel, network: Any, tokenizer: Any) -> dict[str, Any]:
 
 def tokenizer_card(tokenizer: Any) -> dict[str, str]:
     return {"name": type(tokenizer).__name__, "sha256": tokenizer_sha256(tokenizer)}
-
-
-def config_sha256(config: Any) -> str:
-    """Hash of the configuration without the path and version it was saved with."""
-    return sha256_json(_shaping(config.to_dict()))
-
-
-def _shaping(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(name): _shaping(one) for name, one in value.items() if name not in _SAVED}
-    return value if isinstance(value, str | int | float | list | None) else str(value)
-
-
-_SAVED = {"_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype"}
 
 
 def _tower(config: Any) -> dict[str, int | None]:

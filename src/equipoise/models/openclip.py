@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from PIL import Image
 
 from equipoise.core.errors import UserError, did_you_mean, first_line
 from equipoise.core.files import sha256_file
+from equipoise.data.identity import pictures
 from equipoise.models.base import Floats
 from equipoise.models.checkpoint import file_options, merge_lora, read_state, unprefixed
 from equipoise.models.clip import TorchModel, in_batches, unit_rows
@@ -38,7 +40,7 @@ class OpenClipModel(TorchModel):
         card: dict[str, Any] = {
             "architecture": {"class": f"open_clip {arch}"},
             "activation": _activations(network),
-            "preprocessing": str(preprocess),
+            "preprocessing": {"words": _words(preprocess), "sha256": _seen_sha256(preprocess)},
             "tokenizer": {"name": type(tokenizer).__name__, "sha256": _probe_sha256(tokenizer)},
             "context_length": int(getattr(tokenizer, "context_length", None) or network.context_length),
         }
@@ -155,6 +157,19 @@ def _activations(network: Any) -> dict[str, str]:
         if "GELU" in kind.upper():
             found.setdefault("vision" if name.startswith("visual") else "text", kind)
     return found
+
+
+def _words(preprocess: Any) -> str:
+    return re.sub(" at 0x[0-9a-f]+", "", str(preprocess))  # an address is not an identity
+
+
+def _seen_sha256(preprocess: Any) -> str:
+    """Preprocessing by what it does to pictures of several shapes; its code and parameters are in the model's state."""
+    digest = hashlib.sha256()
+    for picture in pictures():
+        pixels = np.asarray(preprocess(picture), dtype="<f4")
+        digest.update(f"{pixels.shape}\n".encode() + pixels.tobytes())
+    return digest.hexdigest()
 
 
 def _probe_sha256(tokenizer: Any) -> str:

@@ -285,7 +285,7 @@ class Setup:
 
     def recipe(self) -> Recipe:
         """The recipe, where there is one."""
-        return _build(self)
+        return _build(self, source_sha256(self.name, self.folder) if is_named(self.name) else "")
 
     def recipes(self) -> tuple[Recipe, ...]:
         """All recipes, each as it would be alone."""
@@ -325,7 +325,7 @@ def recipe_names() -> dict[str, str]:
 
 
 @functools.cache
-def _build(setup: Setup) -> Recipe:
+def _build(setup: Setup, source: str) -> Recipe:  # the source is there for the cache
     if setup.name in LLM_RECIPES:
         if setup.llm is None:
             raise UserError(

@@ -25,7 +25,7 @@ calls = 0
 def slow(features):
     global calls
     calls += 1
-    if calls == 3 and os.environ.get("LONG_STEP"):
+    if calls == 3 and os.path.exists("long-step"):
         time.sleep(60)
     time.sleep(0.2)
     return clip_loss(features)
@@ -59,7 +59,9 @@ def test_a_signal_ends_the_process_and_the_same_command_goes_on(
     (tmp_path / "slow.py").write_text(SLOW)
     command = [sys.executable, "-m", "equipoise", "train", "py:slow:recipe", "--items", "items.jsonl"]
     command += ["--images", "images", "--model", "hf:tiny", "--out", "run", "--device", "cpu", "--workers", workers]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"} | ({"LONG_STEP": "1"} if long_step else {})
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    if long_step:
+        (tmp_path / "long-step").touch()
 
     def started() -> subprocess.Popen[str]:
         # as from a terminal: where the tests run in the background Ctrl-C is ignored, and that is inherited
@@ -84,7 +86,7 @@ def test_a_signal_ends_the_process_and_the_same_command_goes_on(
     assert "The same command resumes." in said and "Traceback" not in said
     saved = int((tmp_path / "run" / "latest").read_text().strip().removeprefix("step-"))
     assert (saved == 2 and "stopped within step 3 of 20" in said) if long_step else 2 <= saved < 20
-    environment.pop("LONG_STEP", None)
+    (tmp_path / "long-step").unlink(missing_ok=True)
     again = started()
     assert again.wait(90) == 0 and again.stderr is not None
     assert f"resuming after step {saved} of 20" in again.stderr.read()

@@ -86,6 +86,9 @@ def compare_folders(
             for folder in (*sides[0], *sides[1]):
                 if seen := read_result(folder).trained_on:
                     warnings[f"{folder}: {seen}"] = None
+            first, second = ({read_result(folder).record_sha256 for folder in side} for side in sides)
+            if first & second:
+                warnings[f"{name}: {names[0]} and {names[other]} are the same run, so they cannot differ"] = None
             if read_result(sides[0][0]).kind != "items":
                 found.append(compare_sets(name, names[0], names[other], sides, seed))
                 flipped.append(Flips(0, 0, 0, [], []))

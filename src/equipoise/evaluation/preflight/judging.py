@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from equipoise.core.files import atomic_write, sha256_json
 from equipoise.core.plugins import own_code
+from equipoise.core.run_folder import UNKNOWN
 from equipoise.data import identity
 from equipoise.evaluation.embedding.cache import Vector
 from equipoise.evaluation.preflight import probes
@@ -44,9 +45,10 @@ def checked(model: Any, spec: str, folder: Path | None) -> Preflight | None:
         model.keep_in(folder)  # a server's answers
     # Each answer of a server costs, and its digest knows no weights: what it says is believed.
     answers = None if _served(model) else identity.answers(model)
-    card = dict(getattr(model, "card", None) or {})
+    card = dict(identity.card_now(model))
     if not (card.get("weight_sha256") or card.get("digest")):
-        card["digest"] = identity.of_arrays(answers)
+        card["digest"] = identity.or_unknown(lambda: identity.of_own(model, answers or []))
+        card |= {"state": card["digest"]} if card["digest"].startswith(UNKNOWN) else {}
     about = identity.of_card(card)
     if folder is None or about is None:
         return Preflight(checks=preflight(model, spec))

@@ -69,6 +69,9 @@ class Likelihood(ChatModel):
         score = "log p(text | image)" + (f" - log p(text | {side} x {side} image of grey {grey})" if blank else "")
         super().__init__(spec, network, processor, template, notes={"score": score} | rest.pop("notes"), **rest)
 
+    def _forget(self) -> None:
+        self._prior.clear()
+
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         found = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"] if texts else []
         return [list(ids) for ids in found]

@@ -12,7 +12,8 @@ import torch
 from PIL import Image
 
 from equipoise.core.errors import UserError, first_line
-from equipoise.models.clip import TorchModel, config_sha256, quiet_transformers, tokenizer_card
+from equipoise.models.clip import TorchModel, quiet_transformers, tokenizer_card
+from equipoise.models.hashes import config_sha256
 
 LENGTH_STEP = 8  # texts are padded to a multiple of it, the same for the same length whatever their neighbours
 KEPT = 256  # images with features in memory, the last used

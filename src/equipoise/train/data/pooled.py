@@ -26,8 +26,9 @@ Photo = tuple[ImageSource, ImageRef]
 def pool(photos: Sequence[Photo], model: ClipModel, cache: EmbeddingCache, show: bool) -> list[Vector | None]:
     """The vector of each photo before the projection; None if the photo cannot be read."""
     towers = Towers(model.network, model.preprocess)
-    identity = of_model(model, AT_ONCE, CODE, "image_card") or "this run"
-    key = Keys("pooled", identity, str(model.network.dtype))
+    identity = of_model(model, AT_ONCE, CODE, "image_card")
+    cache = EmbeddingCache(None) if identity is None else cache
+    key = Keys("pooled", identity or "this run", str(model.network.dtype))
     found: list[Vector | None] = []
     with progress(len(photos) if show else 0, "photos, once", "photos") as advance, ThreadPoolExecutor() as threads:
         for start in range(0, len(photos), AT_ONCE):

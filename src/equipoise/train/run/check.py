@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 from equipoise.core.errors import Problems, UserError, listed
 from equipoise.core.files import sha256_file, sha256_json
 from equipoise.core.progress import is_quiet, progress
-from equipoise.data.identity import of_card, of_code, of_items
+from equipoise.core.run_folder import UNKNOWN
+from equipoise.data.identity import card_now, of_card, of_code, of_items
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, ParquetImages, TarImages, absent
 from equipoise.data.items import Item, Text
 from equipoise.train.data.batches import Part, shares
@@ -101,9 +102,10 @@ def _fits(slot: Slot, texts: Sequence[Text]) -> bool:
 def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos: Photos) -> dict[str, Any]:
     """Everything that the trained weights depend on, as JSON: the recipe, the items, the bytes of the images, the base
     model's whole card, and the code. Chunks, workers, device and number of processes change only rounding."""
+    card = card_now(model)
     found = data_identity(recipe, parts) | {
         "images": {"count": photos.count, "sha256": photos.sha256},
-        "model": of_card(model.card),
+        "model": of_card(card) or f"{UNKNOWN}: {card.get('state', 'its card has no hash')}",
         "code": of_code("train/data", "train/losses", "train/step"),
     }
     identity: dict[str, Any] = json.loads(json.dumps(found, default=str))

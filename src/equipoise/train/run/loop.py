@@ -182,6 +182,8 @@ class _Run:
             photos = read_photos(self.parts, show=self.show)
             refuse_skipped(photos.unread, len(self.data.items), max_skipped)
             self.identity = run_identity(self.recipe, self.parts, self.base, photos)
+            if unknown := run_folder.differences(self.identity, self.identity):
+                self._say(f"warning: {unknown[0]}; so this run can be neither resumed nor read again")
             self.checkpoints.claim(self.identity)
             if evaluation is not None and evaluation.identity is not None:
                 self.checkpoints.watch(evaluation.identity)
