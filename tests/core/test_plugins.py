@@ -91,3 +91,26 @@ def test_the_source_is_known_by_its_bytes(folder: Path) -> None:
     before = source_sha256("py:plugin_fine:three")
     (folder / "plugin_fine.py").write_text(MODULE + "# another\n")
     assert len(before) == 64 and source_sha256("py:plugin_fine:three") != before
+
+
+def test_the_modules_that_a_file_imports_count_and_are_read_again(folder: Path) -> None:
+    (folder / "plugin_top.py").write_text("def three():\n    from plugin_parts import below\n    return below.THREE\n")
+    (folder / "plugin_parts").mkdir()
+    (folder / "plugin_parts" / "__init__.py").write_text("from . import below\n")
+    (folder / "plugin_parts" / "below.py").write_text("THREE = 3\n")
+    found = []
+    for value in ("3", "3.25", "3"):
+        (folder / "plugin_parts" / "below.py").write_text(f"THREE = {value}\n")
+        found.append((load_named("py:plugin_top:three", "3", lambda one: isinstance(one, int | float)),
+                      source_sha256("py:plugin_top:three")))  # fmt: skip
+    assert [value for value, _ in found] == [3, 3.25, 3]
+    assert found[0] == found[2] and found[0][1] != found[1][1]
+
+
+def test_the_same_name_in_another_folder_is_another_module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+        (folder / name / "plugin_twice.py").write_text(f"def which():\n    return {name!r}\n")
+    for name in ("a", "b", "a"):
+        monkeypatch.chdir(folder / name)
+        assert load_named("py:plugin_twice:which", "a letter", lambda one: isinstance(one, str)) == name
