@@ -16,7 +16,7 @@ import importlib
 import json
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -190,7 +190,8 @@ class _Walk:
         if not is_installed(kind.__module__) and any(isinstance(one, FunctionType) for one in makers):
             parts.append(self._named("own", getattr(value, "__dict__", {})))
         try:
-            reduced = copyreg.dispatch_table.get(kind, lambda one: one.__reduce_ex__(2))(value)
+            reduce: Callable[[Any], Any] | None = copyreg.dispatch_table.get(kind)
+            reduced = reduce(value) if reduce else value.__reduce_ex__(2)
         except Exception:  # each class has its own way to say no
             raise Unidentified(f"it holds an object of {_name(kind)}, whose content cannot be known") from None
         if isinstance(reduced, str):
