@@ -14,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
-import pydantic_core
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from equipoise.core.errors import Problems, UserError, reading
@@ -135,6 +134,17 @@ class Item(_Record):
         """Every image that is scored: its own, the positive ones, the negative ones; none without its own."""
         return () if self.image is None else (self.image, *self.positive_images, *self.negative_images)
 
+    def keys_set(self) -> int:
+        """How many keys its JSON had, at all levels, if none appeared twice."""
+        count = len(self.__pydantic_fields_set__) + len(self.tags)
+        for ref in self.images():
+            count += len(ref.__pydantic_fields_set__)
+        for text in (*self.positives, *self.negatives):
+            count += len(text.__pydantic_fields_set__)
+            if text.edit is not None:
+                count += len(text.edit.__pydantic_fields_set__)
+        return count
+
     def to_json(self) -> dict[str, Any]:
         """The JSON object of this item, keys in the documented order; empty edit fields are left out.
 
@@ -202,16 +212,25 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     in_parquet = path.suffix == ".parquet"
     lines = _parquet_lines(path, problems) if in_parquet else jsonl_lines(path, problems)
     with reading(path):
+        keep = not _is_long(path)
         for line, item in islice(checked(lines, Item, problems, doubled=not in_parquet), limit):
             checked_lines.append(line.encode())
-            if len(checked_lines) <= HELD:
+            if keep:
                 items.append(item)
-            else:
-                items.clear()
     problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
     if not checked_lines:
         raise UserError(f"{path}: holds no items; expected one JSON object per line (docs/files.md)")
-    return items or ItemLines(checked_lines)
+    if len(checked_lines) > HELD:
+        return ItemLines(checked_lines)
+    return items or list(ItemLines(checked_lines))
+
+
+def _is_long(path: Path) -> bool:
+    """Whether a file seems to have more items than are kept as objects; only plain lines are counted."""
+    if kind_of(path) != path.suffix or path.suffix == ".parquet" or not path.is_file():
+        return path.is_file() and path.stat().st_size > 100 * HELD
+    with path.open("rb") as handle:
+        return sum(part.count(b"\n") for part in iter(lambda: handle.read(1 << 20), b"")) > HELD
 
 
 def holds_items(path: str | Path, items: Sequence[Item]) -> bool:
@@ -245,21 +264,11 @@ def _parquet_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
         if missing := {"id", "caption"} - set(schema.names):
             raise UserError(f"{path}: expected the columns of an items file, {', '.join(sorted(missing))} missing")
 
-    for number, row, problem in parquet.rows(path, every_column):
+    for number, line, problem in parquet.json_rows(path, every_column):
         if problem:
             problems.add(f"row {number}", problem)
         else:
-            yield f"row {number}", item_row(row)
-
-
-def item_row(row: dict[str, Any]) -> str:
-    """A row of Parquet as the JSON of an item: structs hold every field there, and nulls that JSONL does not have."""
-    for kind in ("positives", "negatives"):
-        for text in row.get(kind) or ():
-            if isinstance(text, dict) and text.get("edit"):
-                text["edit"] = {key: value for key, value in text["edit"].items() if value is not None}
-    there = {key: value for key, value in row.items() if value is not None}
-    return pydantic_core.to_json(there, fallback=str, inf_nan_mode="constants").decode()
+            yield f"row {number}", line
 
 
 def _schema(items: Sequence[Item]) -> Any:

@@ -7,20 +7,23 @@ list, can still take much memory before it is refused. Whatever pyarrow raises b
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from json.encoder import encode_basestring as quoted
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from equipoise.core.errors import UserError, first_line
 
-BATCH = 200  # rows
+BATCH = 2_000  # rows
 ALWAYS_FINE = 128 * 2**20  # bytes decoded, whatever the size of the file
 POINTER = 8  # bytes of a value in a Python list, even of None, which takes a bit in Parquet
 MOST_DECODED = 1_000  # decoded : size of the file; a dictionary of few values reaches 200
 
 Row = dict[str, Any]
 Choose = Callable[[Any], Sequence[str] | None]
+T = TypeVar("T")
 
 
 def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int, Row, str]]:
@@ -30,6 +33,23 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
 
     Raises UserError where the file itself cannot be read. Bytes that are UTF-8 text come as text.
     """
+
+    def size(row: Row) -> int:  # a dictionary's text is one in the batch and one per row here
+        return sum(len(value) for value in row.values() if type(value) is str)
+
+    for number, row, problem in _read(path, choose, _dicts, size):
+        yield number, row or {}, problem
+
+
+def json_rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int, str, str]]:
+    """The same with each row as a JSON object, without what is null: structs hold every field in Parquet."""
+    for number, line, problem in _read(path, choose, _lines, len):
+        yield number, line or "", problem
+
+
+def _read(
+    path: Path, choose: Choose, convert: Callable[[Any], list[T]], size: Callable[[T], int]
+) -> Iterator[tuple[int, T | None, str]]:
     import pyarrow.parquet
 
     if not path.is_file():
@@ -61,10 +81,9 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
                 return
             if decoded > ceiling:
                 raise UserError(f"{too_much}{number + 1:,}{advice}")
-            for row, problem in _converted(batch):
+            for row, problem in _converted(batch, convert):
                 number += 1
-                # a dictionary's text is one in the batch and one per row here
-                decoded += sum(len(value) for value in row.values() if type(value) is str)
+                decoded += 0 if row is None else size(row)
                 if decoded > ceiling:
                     raise UserError(f"{too_much}{number:,}{advice}")
                 yield number, row, problem
@@ -79,66 +98,81 @@ def _count(array: Any) -> int:
     return len(array) + sum(map(_count, array.flatten() if types.is_struct(array.type) else []))
 
 
-def _converted(batch: Any) -> Iterator[tuple[Row, str]]:
-    convert = _as_text if any(_holds_bytes(field.type) for field in batch.schema) else lambda row: row
+def _converted(batch: Any, convert: Callable[[Any], list[T]]) -> Iterator[tuple[T | None, str]]:
     try:
-        yield from [(convert(row), "") for row in _dicts(batch.schema.names, batch.columns, batch.num_rows)]
+        yield from [(row, "") for row in convert(batch)]
         return
     except Exception:  # some row of the batch; find out which
         pass
     for place in range(batch.num_rows):
         try:
-            yield convert(batch.slice(place, 1).to_pylist(maps_as_pydicts="strict")[0]), ""
+            yield convert(batch.slice(place, 1))[0], ""
         except Exception as error:
-            yield {}, _why(error)
+            yield None, _why(error)
 
 
-def values_of(array: Any) -> list[Any]:
-    """What `array.to_pylist(maps_as_pydicts="strict")` gives, column by column.
+def _dicts(batch: Any) -> list[Row]:
+    found: list[Row] = batch.to_pylist(maps_as_pydicts="strict")
+    return list(map(_as_text, found)) if any(_holds_bytes(field.type) for field in batch.schema) else found
 
-    pyarrow makes an object of its own of every value first, which takes several times as long.
-    """
+
+def _lines(batch: Any) -> list[str]:
+    return _objects(batch.schema.names, batch.columns, batch.num_rows)
+
+
+def json_of(array: Any) -> list[str | None]:
+    """The JSON of each value, None for null; column by column, as pyarrow needs several times as long for values."""
     import pyarrow.types as types
 
     kind = array.type
-    whole = types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind)
-    if types.is_string(kind) or types.is_large_string(kind) or (whole and not array.null_count):
-        return list(array.to_numpy(zero_copy_only=False).tolist())
-    found: list[Any]
+    if types.is_string(kind) or types.is_large_string(kind):
+        return [None if value is None else quoted(value) for value in array.to_numpy(zero_copy_only=False).tolist()]
+    found: list[str | None]
     if types.is_struct(kind):
-        found = list(_dicts([kind.field(place).name for place in range(kind.num_fields)], array.flatten(), len(array)))
+        names = [kind.field(place).name for place in range(kind.num_fields)]
+        found = [*_objects(names, array.flatten(), len(array))]
     elif types.is_list(kind) or types.is_large_list(kind):
-        found = [part for (part,) in _cut(array, array.values)]
+        found = [f"[{','.join(values)}]" for values in _parts(array, _filled(json_of(_below(array, array.values))))]
     elif types.is_map(kind):
-        found = [_map(*parts) for parts in _cut(array, array.keys, array.items)]
+        keys = _filled(json_of(_below(array, array.keys)))
+        for some in _parts(array, keys):
+            if len(set(some)) < len(some):
+                raise KeyError("a key appears twice")
+        values = _filled(json_of(_below(array, array.items)))
+        pairs = [f"{key}:{value}" for key, value in zip(keys, values, strict=True)]
+        found = [f"{{{','.join(some)}}}" for some in _parts(array, pairs)]
     else:
-        return list(array.to_pylist(maps_as_pydicts="strict"))
-    missing = array.is_null().to_numpy(zero_copy_only=False).nonzero()[0] if array.null_count else ()
-    for place in missing:
+        values = array.to_pylist(maps_as_pydicts="strict")
+        return [None if value is None else json.dumps(_as_text(value), default=str) for value in values]
+    for place in array.is_null().to_numpy(zero_copy_only=False).nonzero()[0] if array.null_count else ():
         found[place] = None
     return found
 
 
-def _dicts(names: Sequence[str], columns: Sequence[Any], rows: int) -> list[Row]:
-    if not columns:
-        return [{} for _ in range(rows)]
-    return [dict(zip(names, row, strict=True)) for row in zip(*map(values_of, columns), strict=True)]
+def _objects(names: Sequence[str], columns: Sequence[Any], count: int) -> list[str]:
+    """One JSON object per row."""
+    members = []
+    for name, column in zip(names, columns, strict=True):
+        if column.null_count < len(column):
+            head = f"{quoted(name)}:"
+            members.append([value and head + value for value in json_of(column)])
+    return [f"{{{','.join(filter(None, row))}}}" for row in zip(*members, strict=True)] if members else ["{}"] * count
 
 
-def _cut(array: Any, *below: Any) -> Iterator[tuple[list[Any], ...]]:
-    """The part of each column below that belongs to each row."""
+def _filled(values: list[str | None]) -> list[str]:
+    return [value or "null" for value in values]
+
+
+def _below(array: Any, values: Any) -> Any:
+    """Those of the values below a column of lists or maps that are in it: it may be part of a longer one."""
     ends = array.offsets.to_numpy()
-    first, last = (int(ends[0]), int(ends[-1])) if len(ends) else (0, 0)
-    whole = [values_of(one.slice(first, last - first)) for one in below]
-    ends = (ends - first).tolist()
-    return (tuple(values[start:end] for values in whole) for start, end in pairwise(ends))
+    return values.slice(ends[0], ends[-1] - ends[0]) if len(ends) else values.slice(0, 0)
 
 
-def _map(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
-    found = dict(zip(keys, values, strict=True))
-    if len(found) < len(keys):
-        raise KeyError("a key appears twice")
-    return found
+def _parts(array: Any, values: list[str]) -> Iterator[list[str]]:
+    """The values of each row."""
+    ends = array.offsets.to_numpy()
+    return (values[start:end] for start, end in pairwise((ends - ends[:1].sum()).tolist()))
 
 
 def _holds_bytes(kind: Any) -> bool:
@@ -164,7 +198,7 @@ def _as_text(value: Any) -> Any:
 
 
 def _why(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError):
+    if isinstance(error, UnicodeDecodeError) or "Wrapping" in str(error):  # the word of pyarrow's to_numpy
         return "not UTF-8"
     if isinstance(error, KeyError):
         return f"a key appears twice in a map ({first_line(error)})"

@@ -15,7 +15,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from equipoise.core.errors import UserError
-from equipoise.data.items import item_row
 from equipoise.data.readers import parquet, tars
 from equipoise.data.readers.captions.json_layouts import (
     CAPTION_NAMES,
@@ -158,15 +157,15 @@ def read_parquet(path: Path) -> Iterator[Raw]:
         columns.update(_columns(path, schema))
         return list(columns.values())
 
-    for number, row, problem in parquet.rows(path, choose):
+    for number, line, problem in parquet.json_rows(path, choose):
         where = f"row {number}"
         if problem:
             yield Raw(where, None, problem=problem)
-        elif columns:
-            values = {kind: row[name.split(_PATH)[0]] for kind, name in columns.items()}
-            yield from json_record(where, {kind: values.get(kind) for kind in NAMES})
-        else:
-            yield from json_record(where, json.loads(item_row(row)))
+            continue
+        row = json.loads(line)
+        if columns:
+            row = {kind: row.get(columns[kind].split(_PATH)[0]) if kind in columns else None for kind in NAMES}
+        yield from json_record(where, row)
 
 
 _PATH = ".path"
