@@ -10,7 +10,7 @@ DEV := $(VENV)/.ready-dev
 # Containers often set it. Every process would then compile torch and transformers again, for 10 seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-all test-long test-extras package docs numbers fuzz faults lint clean
+.PHONY: setup demo test test-all test-long test-extras package docs numbers fuzz faults lint clean bench-smoke bench-compare
 
 setup: $(DEV)
 
@@ -77,6 +77,16 @@ faults: $(DEV)
 # Damaged files for every reader, new ones each time, for long.
 fuzz: $(DEV)
 	FUZZ=20000 $(PYTEST) tests/fuzz
+
+# Every script of bench/ on its smallest input: it must end well and come to the right outcome.
+bench-smoke: $(DEV)
+	for script in $(filter-out bench/made.py bench/compare.py,$(wildcard bench/*.py)); do \
+	  echo "$$script"; $(PYTHON) $$script --tiny || exit 1; done
+
+# The everyday commands of two commits in alternation; fails where one became slower by more than a quarter.
+BASE := 9648ca45
+bench-compare: $(DEV)
+	$(PYTHON) bench/compare.py $(BASE) --turns 2 --items 1000
 
 lint: $(DEV)
 	$(VENV)/bin/ruff check .

@@ -13,80 +13,40 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from pathlib import Path
 from typing import Any
 
+import made
 import numpy as np
 
 
-def sample(source: Path, records: int) -> tuple[Any, Any]:
-    from equipoise.benchmarks import registry
-
-    items, benchmark = registry.load("replace", source, ())
-    by_image: dict[str, list[Any]] = {}
-    for item in items:
-        by_image.setdefault(item.image.path, []).append(item)
-    names = sorted(by_image)
-    chosen: list[Any] = []
-    for index in np.random.default_rng(0).permutation(len(names)):
-        chosen += by_image[names[index]]
-        if len(chosen) >= records:
-            break
-    return chosen[:records], benchmark
-
-
-def draw(root: Path, paths: list[str]) -> None:
-    """Photos of the usual size (500 x 375): smooth colours with a few edges, so that JPEG has work to do."""
-    import multiprocessing
-
-    with multiprocessing.get_context("spawn").Pool(len(os.sched_getaffinity(0))) as pool:
-        pool.starmap(draw_some, [(root, paths[start : start + 50]) for start in range(0, len(paths), 50)])
-
-
-def draw_some(root: Path, paths: list[str]) -> None:
-    from PIL import Image, ImageDraw
-
-    for path in paths:
-        rng = np.random.default_rng(zlib.crc32(path.encode()))
-        coarse = rng.integers(0, 255, (6, 8, 3), dtype=np.uint8)
-        image = Image.fromarray(coarse).resize((500, 375), Image.Resampling.BICUBIC)
-        pen = ImageDraw.Draw(image)
-        for _ in range(8):
-            x, y = (int(value) for value in rng.integers(0, 400, 2))
-            pen.ellipse((x, y, x + 90, y + 70), fill=tuple(int(value) for value in rng.integers(0, 255, 3)))
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        image.save(target, "JPEG", quality=90)
-
-
-def vit_b_32(device: str = "cpu", dtype: str = "float32") -> Any:
-    """A random-weight ViT-B/32 with CLIP's real tokenizer and preprocessing."""
-    import torch
-    from transformers import CLIPConfig, CLIPModel
-
-    from equipoise.models.clip import ClipModel
-    from equipoise.models.preprocess import clip_preprocess
-    from equipoise.models.tokens import clip_tokenizer
-
-    torch.manual_seed(0)
-    network = CLIPModel(CLIPConfig())
-    spec = "random ViT-B/32"
-    return ClipModel(spec, network, clip_tokenizer(), clip_preprocess(224), device=device, dtype=dtype)
+def sample(source: Path | None, records: int) -> tuple[Any, Any]:
+    """REPLACE's records, or made-up ones with one negative as these have."""
+    if source:
+        return made.replace_items(source, records)
+    return [item.model_copy(update={"negatives": item.negatives[:1]}) for item in made.items(records, 6)], None
 
 
 def ours(model: Any, items: Any, benchmark: Any, root: Path) -> dict[str, dict[str, bool]]:
+    from equipoise.core.garbage import seldom_collected
     from equipoise.evaluation.run import evaluate
 
-    result = evaluate(model, items, images=root, benchmark=benchmark)
+    with seldom_collected():  # as in the command line and the Python interface
+        result = evaluate(model, items, images=root, benchmark=benchmark)
     print(f"encoded: {result.record.counts}")
-    return {row.id: result.outcomes.of(index) for index, row in enumerate(result.rows)}
+    return outcomes_of(result)
+
+
+def outcomes_of(result: Any) -> dict[str, dict[str, bool]]:
+    """The outcomes that the straightforward way has too, by item."""
+    names = ("original", "augmented", "brittleness", "tie")
+    each = zip((row.id for row in result.rows), result.outcomes.each(), strict=True)
+    return {item: {name: bool(outcome[name]) for name in names} for item, outcome in each}
 
 
 def naive(model: Any, items: Any, root: Path) -> dict[str, dict[str, bool]]:
@@ -115,15 +75,15 @@ def naive(model: Any, items: Any, root: Path) -> dict[str, dict[str, bool]]:
         outcomes[item.id] = {
             "original": c > n,
             "augmented": c > again and p > again,
-            "brittle": (c > again > p) or (p > again > c),
+            "brittleness": (c > again > p) or (p > again > c),
             "tie": tie,
         }
     return outcomes
 
 
-def work(way: str, source: Path, records: int, folder: Path) -> None:
+def work(way: str, source: Path | None, records: int, folder: Path) -> None:
     items, benchmark = sample(source, records)
-    model = vit_b_32()
+    model = made.clip(tiny=source is None)
     model.encode_texts([[49406, 320, 49407]] * 2)  # the first call pays for set-up, in both ways
     started = time.monotonic()
     root = folder / "photos"
@@ -152,22 +112,29 @@ def all_records(source: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--source", type=Path)
     parser.add_argument("--records", type=int, default=1000)
+    parser.add_argument("--tiny", action="store_true", help="made-up items and a tiny model: does the script run?")
     parser.add_argument("--way", choices=["ours", "naive"], help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.way:
         work(arguments.way, arguments.source, arguments.records, arguments.folder)
         return
-    all_records(arguments.source)
+    if arguments.tiny:
+        arguments.source, arguments.records = None, 24
+    elif arguments.source:
+        all_records(arguments.source)
+    else:
+        parser.error("--source is missing: the folder of VL-CheckList's annotations (or --tiny)")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         items, _ = sample(arguments.source, arguments.records)
-        draw(folder / "photos", sorted({item.image.path for item in items}))
+        made.draw(folder / "photos", sorted({item.image.path for item in items}))
         found = {}
         for way in ("ours", "naive"):
-            command = [sys.executable, __file__, "--source", str(arguments.source), "--records", str(arguments.records)]
+            command = [sys.executable, __file__, "--records", str(len(items))]
+            command += ["--source", str(arguments.source)] if arguments.source else []
             subprocess.run([*command, "--way", way, "--folder", name], check=True, stderr=subprocess.DEVNULL)
             found[way] = json.loads((folder / f"{way}.json").read_text())
             print(f"{way:5} {found[way]['seconds']:8.1f} s, peak memory {found[way]['memory']:.2f} GiB")

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import made
 from PIL import Image
 
 from equipoise.data.images import TarImages, decode_image
@@ -53,11 +54,27 @@ def enlarged(source: TarImages, names: list[str], factor: int, target: Path) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("shards", type=Path, help="a folder of tar shards with photos")
+    parser.add_argument("shards", type=Path, nargs="?", help="a folder of tar shards with photos")
+    parser.add_argument("--tiny", action="store_true", help="four drawn photos: does the script run?")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--images", type=int, default=500)
     parser.add_argument("--enlarge", type=int, default=1)
     options = parser.parse_args()
+    if options.tiny:
+        with tempfile.TemporaryDirectory() as folder:
+            made.draw_some(Path(folder), ["1.jpg", "2.jpg", "3.jpg", "4.jpg"])
+            with tarfile.open(Path(folder) / "x.tar", "w") as archive:
+                for path in sorted(Path(folder).glob("*.jpg")):
+                    archive.add(path, path.name)
+            options.shards, options.seconds = Path(folder), 0.4
+            measure(options)
+    elif options.shards:
+        measure(options)
+    else:
+        parser.error("name a folder of tar shards with photos (or --tiny)")
+
+
+def measure(options: argparse.Namespace) -> None:
     shards = sorted(options.shards.glob("*.tar"))
     start = time.perf_counter()
     source = TarImages(shards)

@@ -14,31 +14,31 @@ import contextlib
 import io
 import json
 import os
-import random
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
+import made
+import numpy as np
 from PIL import Image
 
-from equipoise.core.files import sha256_file
-from equipoise.data.items import Edit, ImageRef, Item, Text, load_items, write_items
+from equipoise.data.items import Item, load_items, write_items
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.scores import read_scores
+from equipoise.evaluation.record import ItemCounts
+from equipoise.evaluation.results import write_run
+from equipoise.evaluation.run import evaluate
+from equipoise.evaluation.scores import Scores
 
-MOST_SECONDS, MOST_MB = {"compare": 180, "report": 300}, 1500
-LOAD = "import sys; from equipoise.data.items import load_items; print(len(load_items(sys.argv[1])))"
-SPLITS, TYPES = ("attributes", "relations", "objects"), ("action", "color", "material", "size", "state", "spatial")
-WORDS = "man woman dog cat horse bicycle bench table street field umbrella surfboard red green old large riding".split()
+MOST_SECONDS, MOST_MB = 60, 1500
+LOAD = "import sys, equipoise as eq; print(f'{len(eq.load_items(sys.argv[1])):,}')"
 
 
 def main() -> None:
@@ -46,7 +46,10 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=1_000_000)
     parser.add_argument("--images", type=int, help="that the items are of; default: a fifth")
     parser.add_argument("--keep", type=Path, help="where the files are made, and left for another time")
+    parser.add_argument("--tiny", action="store_true", help="500 items: does the script run?")
     arguments = parser.parse_args()
+    if arguments.tiny:
+        arguments.items = 500
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,12 +65,13 @@ def main() -> None:
             "compare": (["-m", "equipoise", "compare", "a", "b"], ["a/items.jsonl", "b/items.jsonl"]),
             "report": (["-m", "equipoise", "report", "a", "b", "--out", "r.html"], ["a/items.jsonl", "b/items.jsonl"]),
         }
-        fine = [measured(name, folder, *verb) for name, verb in verbs.items()]
+        (folder / "r.html").unlink(missing_ok=True)
+        fine = [measured(name, folder, *verb, f"{arguments.items:,}") for name, verb in verbs.items()]
     sys.exit(0 if all(fine) else 1)
 
 
-def measured(name: str, folder: Path, arguments: list[str], files: list[str]) -> bool:
-    """Run one verb and print its row; whether it keeps the limits."""
+def measured(name: str, folder: Path, arguments: list[str], files: list[str], says: str) -> bool:
+    """Run one verb and print its row; whether it ended well, spoke of all items and kept the limits."""
     started = time.monotonic()
     with (folder / f"{name}.out").open("w") as out:
         child = subprocess.Popen([sys.executable, *arguments], cwd=folder, stdout=out)
@@ -75,10 +79,15 @@ def measured(name: str, folder: Path, arguments: list[str], files: list[str]) ->
         threading.Thread(target=watch, args=(child.pid, together), daemon=True).start()
         _, status, usage = os.wait4(child.pid, 0)
     wall, cpu = time.monotonic() - started, usage.ru_utime + usage.ru_stime
+    page = folder / "r.html"
+    said = (folder / f"{name}.out").read_text() + (page.read_text(encoding="utf-8") if name == "report" else "")
+    if status != 0 or says not in said:
+        print(f"{name:<24} FAILED: exit status {status}, {says!r} {'not ' * (says not in said)}printed")
+        return False
     peak = max(usage.ru_maxrss, *together) / 1024
     size = sum((folder / file).stat().st_size for file in files) / 2**20
     print(f"{name:<24}{size:>9,.0f}{wall:>9.1f}{cpu:>9.1f}{peak:>9,.0f}", flush=True)
-    return status == 0 and wall < MOST_SECONDS.get(name, 60) and peak < MOST_MB
+    return wall < MOST_SECONDS and peak < MOST_MB
 
 
 def watch(process: int, together: list[int]) -> None:
@@ -99,63 +108,39 @@ def watch(process: int, together: list[int]) -> None:
 def make(folder: Path, count: int, images: int) -> None:
     if (folder / "made").exists():
         return
-    rng = random.Random(0)
-    with contextlib.ExitStack() as stack:
-        names = ("items.jsonl", "scores.jsonl", "a/items.jsonl", "b/items.jsonl")
-        records = [record(folder / run, next(items(1, 1))) for run in "ab"]
-        lines, scores, *runs = [stack.enter_context((folder / name).open("w")) for name in names]
-        for item in items(count, images):
-            lines.write(json.dumps(item.to_json()) + "\n")
-            scores.write(json.dumps(scored(item, rng)) + "\n")
-            texts = {"caption": item.caption}
-            texts |= {kind: [text.text for text in getattr(item, kind)] for kind in ("positives", "negatives")}
-            outcome = {"original": True, "augmented": False, "brittle": False, "tie": False}  # judged again when read
-            for run in runs:
-                run.write(json.dumps({**scored(item, rng), "outcome": outcome, "texts": texts}) + "\n")
-    for run, result in zip("ab", records, strict=True):
-        path = folder / run / "items.jsonl"
-        rows = read_scores(path, doubled=False)
-        result["scores_sha256"] = sha256_file(path)
-        result["metrics"] = measure(rows, outcomes_of(rows), None).model_dump(mode="json")
-        (folder / run / "result.json").write_text(json.dumps(result))
-    write_items(folder / "items.parquet", load_items(folder / "items.jsonl"))
+    write_items(folder / "items.jsonl", made.items(count, images))
+    items = load_items(folder / "items.jsonl")
+    write_items(folder / "items.parquet", items)
+    by_id = Items(items)
+    for number, run in enumerate("ab"):
+        rng = np.random.default_rng(number)
+        texts = sum(len(item.texts()) for item in items)
+        scores = Scores.of_items(items, rng.normal(0.25, 0.05, texts))
+        outcomes = outcomes_of(scores)
+        result = evaluate(OnePhoto(), [items[0]], images=OnePhoto(), name="made").record
+        counts = ItemCounts(items=count, scored=count, skipped=0)
+        found = result.model_copy(update={"metrics": measure(scores, outcomes, None), "n": counts})
+        write_run(folder / run, found, scores, outcomes, by_id)
+    with (folder / "scores.jsonl").open("w") as handle:
+        for fields in scores.fields():
+            handle.write(json.dumps(fields) + "\n")
     (folder / "made").touch()
 
 
-def items(count: int, images: int) -> Iterator[Item]:
-    """One positive and one to three negatives each, about as long as those that `perturb` writes."""
-    rng = random.Random(0)
-    for number in range(count):
-        caption = "A " + " ".join(rng.choices(WORDS, k=8)) + " near a " + rng.choice(WORDS)
-        word, *other = rng.sample(WORDS, 4 if number % 8 == 0 else 2 if number % 2 else 3)
-        yield Item(
-            id=f"made-{SPLITS[number % 3]}/{number:07d}",
-            image=ImageRef(path=f"photos/{number % images:09d}.jpg"),
-            caption=caption,
-            positives=(Text(text=f"{caption} again", edit=Edit(op="add", target="attribute", to="again", by="rule")),),
-            negatives=tuple(
-                Text(text=f"{caption} without {new}", edit=Edit(op="replace", target="object", source=word, to=new))
-                for new in other
-            ),
-            tags={"split": SPLITS[number % 3], "type": TYPES[number % 6]},
-        )
+class Items(Mapping[str, Item]):
+    """Items by their id, which ends with their place: a dict of a million would be the peak."""
 
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._items = items
 
-def scored(item: Item, rng: random.Random) -> dict[str, object]:
-    values = [rng.gauss(0.25, 0.05) for _ in item.texts()]
-    split = 1 + len(item.positives)
-    lists = {"positives": values[1:split], "negatives": values[split:]}
-    image = item.image.path if item.image else None
-    return {"id": item.id, "image": image, "caption": values[0], **lists, "tags": item.tags}
+    def __getitem__(self, name: str) -> Item:
+        return self._items[int(name.rpartition("/")[2])]
 
+    def __iter__(self) -> Iterator[str]:
+        return (item.id for item in self._items)
 
-def record(folder: Path, item: Item) -> dict[str, Any]:
-    """The result.json of a run on one item; the run's scores are replaced by those of all."""
-    from equipoise.evaluation.run import evaluate
-
-    evaluate(OnePhoto(), [item], images=OnePhoto(), name="made", out=folder)
-    found: dict[str, Any] = json.loads((folder / "result.json").read_text())
-    return found
+    def __len__(self) -> int:
+        return len(self._items)
 
 
 class OnePhoto:

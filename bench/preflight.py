@@ -11,29 +11,19 @@ import argparse
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
+import made
 import torch
 
 
-def vit_b_32() -> Any:
-    """151 million weights, as OpenAI's."""
-    from transformers import CLIPConfig, CLIPModel
-
-    from equipoise.models.clip import ClipModel
-    from equipoise.models.preprocess import clip_preprocess
-    from equipoise.models.tokens import clip_tokenizer
-
-    torch.manual_seed(0)
-    return ClipModel("hf:random-vit-b-32", CLIPModel(CLIPConfig()), clip_tokenizer(), clip_preprocess(224))
-
-
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tiny", action="store_true", help="a tiny model: does the script run?")
+    tiny = parser.parse_args().tiny
     from equipoise.evaluation.preflight.judging import checked
 
     torch.set_num_threads(2)
-    model = vit_b_32()
+    model = made.clip(tiny=tiny)
     print(f"{model.card['parameters'] / 1e6:.0f} million weights, {torch.get_num_threads()} threads")
     with tempfile.TemporaryDirectory() as folder:
         for name in ("first", "again"):

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 ITEMS, RUNS, PHOTOS = 27_443, 5, 3_000
+TINY = 300, 2, 20
 LIMITS = {"seconds": 60.0, "gigabytes": 2.0, "megabytes of the page": 5.0}
 
 
@@ -91,7 +92,11 @@ def write_runs(out: Path, photos: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, help="folder for runs, photos and page; used again where it is there")
+    parser.add_argument("--tiny", action="store_true", help="300 items: does the script run?")
     chosen = parser.parse_args()
+    if chosen.tiny:
+        global ITEMS, RUNS, PHOTOS
+        ITEMS, RUNS, PHOTOS = TINY
     with tempfile.TemporaryDirectory() as temporary:
         folder = chosen.keep or Path(temporary)
         if not (folder / "runs").exists():
@@ -108,6 +113,9 @@ def main() -> int:
             "gigabytes": used.ru_maxrss / 2**20,
             "megabytes of the page": page.stat().st_size / 1e6,
         }
+        text = page.read_text(encoding="utf-8")
+        if missing := [run for run in range(RUNS) if f"model {run}" not in text]:
+            sys.exit(f"the page lacks the models {missing}")
     for name, value in found.items():
         print(f"{name:22} {value:8.2f}   limit {LIMITS[name]:g}")
     print(f"of the seconds, this process's own on the CPU: {used.ru_utime + used.ru_stime:.1f}")

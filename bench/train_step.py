@@ -17,6 +17,7 @@ import copy
 import json
 import os
 import statistics
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -24,14 +25,13 @@ from typing import Any
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # as equipoise.train sets it
 
+import made
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
-from transformers import CLIPConfig, CLIPModel
 
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import clip_preprocess
-from equipoise.models.tokens import clip_tokenizer
 from equipoise.train.data.batches import Batch, TextChunks
 from equipoise.train.data.texts import PackedTexts
 from equipoise.train.recipe import Recipe
@@ -52,6 +52,11 @@ def captions_by_image(path: Path) -> list[list[str]]:
     rows = json.loads(path.read_text(encoding="utf-8"))
     found = [[text for text in row["caption"] if text.isascii() and text.isprintable()] for row in rows]
     return [texts[:5] for texts in found if len(texts) >= 5]
+
+
+def made_captions() -> list[list[str]]:
+    texts = [item.caption for item in made.items(80, 1)]
+    return [texts[start : start + 5] for start in range(0, 80, 5)]
 
 
 def make_batches(model: ClipModel, images: list[list[str]], roles: tuple[str, ...], size: int, count: int) -> list[Any]:
@@ -269,7 +274,7 @@ def profiled(step: Any, batches: list[Any], steps: int, flops: float, peak: floa
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=Path, required=True, help="JSON of COCO captions, several of each image")
+    parser.add_argument("--captions", type=Path, help="JSON of COCO captions, several of each image")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--batches", type=int, default=8, help="different batches to go through")
     parser.add_argument("--steps", type=int, default=24)
@@ -277,14 +282,17 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true", help="our step alone, and where the GPU's time goes")
     parser.add_argument("--tiny", action="store_true", help="a tiny model on the CPU: to see whether the script runs")
     options = parser.parse_args()
+    if options.tiny:
+        options.batch, options.batches, options.steps = 4, 2, 2
+    elif not options.captions:
+        parser.error("--captions is missing: JSON of COCO captions (or --tiny)")
     device = "cpu" if options.tiny else "cuda"
     warnings.filterwarnings("ignore", message=".*deterministic")
     torch.utils.deterministic.fill_uninitialized_memory = False
     torch.manual_seed(0)
-    small = {"num_hidden_layers": 1, "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 2}
-    config = CLIPConfig(text_config=small, vision_config=small) if options.tiny else CLIPConfig()
-    model = ClipModel("random", CLIPModel(config), clip_tokenizer(), clip_preprocess(224), device=device)
-    images = captions_by_image(options.captions)
+    model = made.clip(device, tiny=options.tiny)
+    config = model.network.config
+    images = captions_by_image(options.captions) if options.captions else made_captions()
     start = model.network.train()
     peak = 0.0 if options.tiny else measured_peak()
     name = "CPU" if options.tiny else torch.cuda.get_device_name()
@@ -309,8 +317,11 @@ def main() -> None:
         results[recipe_name] = measure(ways, recipe, batches, options.steps, peak)
         if options.out:
             options.out.write_text(json.dumps(results, indent=2) + "\n")
-    for way, step in ways.items():  # deterministic mode is on here
-        print(f"{way}: four steps, twice, end with the same bytes: {same_bytes(step, recipe, batches)}", flush=True)
+    same = {way: same_bytes(step, recipe, batches) for way, step in ways.items()}  # deterministic mode is on here
+    for way, found in same.items():
+        print(f"{way}: four steps, twice, end with the same bytes: {found}", flush=True)
+    if not all(found for way, found in same.items() if way.startswith("ours")):
+        sys.exit("our step is not deterministic")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ from equipoise.data.items import ImageRef
 from equipoise.models.preprocess import Preprocess
 
 PROCESSES_FROM = 500  # images; below, processes cost more than they give
-IN_PROCESS, IN_THREAD = 16, 4  # images per job; pictures that threads make may be large, so fewer of them wait
+IN_PROCESS, IN_THREAD = 16, 8  # images per job; pictures that threads make may be large, so fewer of them wait
 AHEAD = 8  # jobs per process that are under way or wait for the model
 SHARED = 2**30  # bytes of shared memory, at most
 

@@ -1,0 +1,39 @@
+"""Work that begins in a process of its own gives what it gives here."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from equipoise.core.processes import ahead
+
+
+@pytest.mark.parametrize("fork", [False, True])
+def test_the_result_is_the_same(fork: bool) -> None:
+    data = list(range(100_000))
+    with ahead(lambda: (sum(data), data[:50_000]), fork=fork) as result:
+        assert result() == (sum(data), data[:50_000])
+
+
+def test_it_runs_elsewhere_and_a_dead_process_costs_only_time() -> None:
+    with ahead(os.getpid, fork=True) as result:
+        assert result() != os.getpid()
+
+    def work() -> int:
+        if os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 7
+
+    parent = os.getpid()
+    with ahead(work, fork=True) as result:
+        assert result() == 7
+
+
+def test_an_error_is_raised_here() -> None:
+    def work() -> int:
+        raise ZeroDivisionError("of the work")
+
+    with pytest.raises(ZeroDivisionError, match="of the work"), ahead(work, fork=True) as result:
+        result()

@@ -1,0 +1,27 @@
+"""The collector's settings are the caller's again afterwards."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from equipoise.core.garbage import SELDOM, seldom_collected
+
+
+def test_settings_are_restored_after_an_error() -> None:
+    before = gc.get_threshold(), gc.get_freeze_count()
+    with pytest.raises(ZeroDivisionError), seldom_collected():
+        assert gc.get_threshold()[0] >= SELDOM and gc.get_freeze_count() > 0
+        raise ZeroDivisionError
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before
+
+
+def test_a_caller_who_turned_it_off_keeps_it_off() -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        with seldom_collected():
+            assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*before)
