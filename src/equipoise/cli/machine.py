@@ -36,7 +36,6 @@ EXTRAS = {  # extra -> its packages, and what it is for
     "scale": (("ray",), "perturb --engine ray: corpora that outgrow one process"),
 }
 OPTIONAL = {f"extra {name}" for name in EXTRAS}  # nothing is wrong where they are absent
-_STOP = {"shape", "finite", "determinism", "collapse", "text batch", "text padding", "image batch"}  # basic
 _CARDS = Path("/proc/driver/nvidia/gpus")
 
 
@@ -61,6 +60,7 @@ def broken(rows: list[Row]) -> list[str]:
 
 def check_model(spec: str, as_json: bool) -> int:
     """Print the checks of a model; the exit code."""
+    from equipoise.evaluation.preflight.checks import BASIC, name_of
     from equipoise.evaluation.preflight.judging import checked
     from equipoise.models import load_model
 
@@ -72,7 +72,8 @@ def check_model(spec: str, as_json: bool) -> int:
     else:
         show_checks(found.checks)
         last = found.checks[-1]
-        stopped = "; the other checks come after this fix" if last.verdict == "wrong" and last.name in _STOP else ""
+        stops = last.verdict == "wrong" and last.name in map(name_of, BASIC)
+        stopped = "; the other checks come after this fix" if stops else ""
         typer.echo(f"{spec}: {found.words()}{stopped}")
     return 1 if found.wrong else 0
 

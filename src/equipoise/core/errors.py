@@ -15,6 +15,10 @@ class UserError(Exception):
     """Bad input: what was expected, what was found and where, and what fixes it."""
 
 
+class Unreachable(UserError):
+    """A server that the user's own code asks does not answer."""
+
+
 class Stopped(KeyboardInterrupt):
     """Ctrl-C or SIGTERM; `code` is the exit code that shells expect."""
 

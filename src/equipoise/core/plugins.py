@@ -13,6 +13,7 @@ import importlib.machinery
 import importlib.util
 import linecache
 import site
+import socket
 import sys
 import sysconfig
 import time
@@ -21,7 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
-from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.errors import Unreachable, UserError, did_you_mean, first_line
 from equipoise.core.files import sha256_file, sha256_json
 
 PREFIX = "py:"
@@ -79,8 +80,17 @@ def own_code(spec: str, failed: str) -> Iterator[None]:
     except UserError:
         raise
     except (Exception, SystemExit) as error:
+        if down := _down(error):
+            raise Unreachable(f"{spec}: {failed}: no connection ({first_line(down)})") from error
         line, message = own_line(error), f"{type(error).__name__}: {error}".removesuffix(": ")
         raise UserError(f"{spec}: {failed} ({message})" + (f"\n  {line}" if line else "")) from error
+
+
+def _down(error: BaseException | None) -> BaseException | None:
+    """The lost or refused connection that an error comes from; each client has its own errors around it."""
+    while error is not None and not isinstance(error, ConnectionError | TimeoutError | socket.gaierror):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _parts(spec: str) -> tuple[str, str]:

@@ -187,14 +187,11 @@ def load_network(
 def _from_hub(name: str, kind: str = "hf") -> Path:
     """The hub's files in its own cache; says so before it downloads, and how much."""
     from huggingface_hub import HfApi, constants, snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HFValidationError
 
     try:
-        cached = Path(snapshot_download(name, local_files_only=True))
-        if _complete(cached):
-            return cached
-    except LocalEntryNotFoundError:
-        pass
+        if (here := local_folder(name)) is not None:
+            return here
     except HFValidationError as error:
         raise UserError(f"{kind}:{name}: neither a folder nor a name of the hub ({first_line(error)})") from None
     if constants.HF_HUB_OFFLINE:
@@ -216,6 +213,20 @@ def _from_hub(name: str, kind: str = "hf") -> Path:
             f"{kind}:{name}: no such folder here, and {_hub_words(error)}; offline, give the folder of a downloaded "
             "model"
         ) from error
+
+
+def local_folder(name: str) -> Path | None:
+    """A folder, or the hub's files of that name where its cache has them all."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    folder = Path(name)
+    if not folder.is_dir():
+        try:
+            folder = Path(snapshot_download(name, local_files_only=True))
+        except LocalEntryNotFoundError:
+            return None
+    return folder if _complete(folder) else None
 
 
 def _hub_words(error: Exception) -> str:

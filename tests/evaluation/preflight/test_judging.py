@@ -13,6 +13,7 @@ from tests.models.fake_vision import Vision, asked_about, says, share_of, yes_no
 from typer.testing import CliRunner
 
 from equipoise.cli import app
+from equipoise.core.errors import Unreachable
 from equipoise.evaluation.preflight import judging
 from equipoise.evaluation.preflight.judging import checked
 from equipoise.evaluation.record import Check
@@ -28,6 +29,12 @@ class Right(Loader):
     card = {"digest": "right"}
 class Suspicious(IgnoresExif):
     card = {"digest": "suspicious"}
+class Down(Loader):
+    def embed_images(self, images):
+        try:
+            raise ConnectionRefusedError(111, "Connection refused")
+        except OSError as error:
+            raise RuntimeError("my client gave up\\nafter 3 tries") from error
 class Constant(Loader):
     card = {"digest": "constant"}
     def embed_images(self, images):
@@ -81,6 +88,27 @@ def test_the_twelfth_bug_embeddings_of_other_weights(tmp_path: Path) -> None:
     assert [one.name for one in found.wrong] == ["identity"]  # type: ignore[union-attr]
     model.card = {"digest": "mine, version 2"}
     assert not checked(model, "py:a:b", tmp_path).wrong  # type: ignore[union-attr]
+
+
+def test_a_model_with_nan_has_the_same_verdict_twice(tmp_path: Path) -> None:
+    class Broken(Loader):
+        card: Any = {"digest": "nan"}  # noqa: RUF012
+
+        def embed_images(self, images: Any) -> Any:
+            rows = super().embed_images(images)
+            rows[:, 0] = np.nan
+            return rows
+
+    first = checked(Broken(), "py:a:b", tmp_path)
+    assert [one.name for one in first.wrong] == ["finite"]  # type: ignore[union-attr]
+    assert checked(Broken(), "py:a:b", tmp_path) == first
+
+
+@pytest.mark.parametrize("command", ["doctor", "eval"])
+def test_a_server_that_is_down_is_bad_input_and_no_verdict(command: str, world: list[str]) -> None:
+    found = run(command, "py:planted_models:Down", *(world if command == "eval" else []))
+    assert type(found.exception) is Unreachable and str(found.exception).count("\n") == 0
+    assert "Connection refused" in str(found.exception)
 
 
 def test_eval_stops_where_something_is_wrong(world: list[str], tmp_path: Path) -> None:

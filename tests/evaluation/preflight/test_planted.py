@@ -12,7 +12,10 @@ from PIL import Image
 from tests.evaluation.preflight.planted import Loader, Pairs, Pictures, SiglipLoader, copied
 from tests.evaluation.preflight.planted_pictures import OF_PICTURES
 from tests.evaluation.preflight.planted_texts import OF_TEXTS
+from tests.evaluation.preflight.planted_towers import BY_ANSWERS, QUIET, UNLINKED, UNLOADED
 
+from equipoise.evaluation.preflight import judging, probes, tested_model
+from equipoise.evaluation.preflight.checks import run
 from equipoise.evaluation.preflight.judging import preflight
 
 OWN = "py:mine:make"
@@ -193,6 +196,63 @@ def test_the_right_check_names_it(planted: type, expected: str | set[str]) -> No
     found = not_fine(planted())
     named = {expected} if isinstance(expected, str) else expected
     assert found.keys() & named, f"found {found}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", UNLINKED)
+def test_towers_without_a_link_are_wrong(name: str) -> None:
+    assert not_fine(UNLINKED[name]())["probe set"] == "wrong"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BY_ANSWERS)
+def test_answers_alone_show_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "WEIGHTS", ())
+    planted, expected = BY_ANSWERS[name]
+    assert expected in not_fine(planted())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", UNLOADED)
+def test_weights_that_were_never_loaded(name: str) -> None:
+    found = not_fine(UNLOADED[name]())
+    assert found["loaded weights"] == found["reference"] == "suspicious"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", QUIET)
+def test_the_folder_that_a_network_came_from_answers_otherwise(name: str) -> None:
+    assert not_fine(QUIET[name]()) in (
+        {"reference": "suspicious"},
+        {"reference": "suspicious", "probe set": "suspicious"},
+    )
+
+
+class Template(Loader):
+    def cleaned(self, text: str) -> str:
+        return f"a photo of {text.lower()}"
+
+
+class Bilinear(Loader):
+    def cut(self, image: Image.Image) -> Image.Image:
+        return super().cut(image) if image.width != image.height else image.resize((48, 48), 2)
+
+
+@pytest.mark.parametrize(("right", "expected"), [(Template, {"reference": "suspicious"}), (Bilinear, {})])
+def test_a_loader_that_differs_by_choice_is_not_wrong(right: type, expected: dict[str, str]) -> None:
+    assert not_fine(right()) == expected
+
+
+def test_a_check_with_a_bug_stops_nothing() -> None:
+    def _mine(tested: tested_model.TestedModel) -> Any:
+        return {}[""]
+
+    def _next(tested: tested_model.TestedModel) -> Any:
+        assert tested.rows_of_texts(["a text that is no probe", probes.LONG]).shape == (2, 128)
+        assert tested.rows_of_pictures([Image.new("RGB", (9, 9)), probes.shapes()[0]]).shape == (2, 128)
+
+    (found,) = run([_mine, _next], tested_model.TestedModel(Loader(), OWN))
+    assert (found.name, found.verdict) == ("mine", "suspicious") and "KeyError" in found.found
 
 
 @pytest.mark.parametrize("right", [Loader, Pairs])

@@ -1,4 +1,4 @@
-"""Checks whether a model is called correctly: batches, texts, pictures and pixels.
+"""Checks whether a model is called correctly: batches and texts (pictures.py has those of pictures and pixels).
 
 Each check gives a number, a verdict, why it matters and the fix. Most numbers are a *drift* (distances.py): how
 far an answer moves between two ways of asking for it.
@@ -9,40 +9,26 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
-from PIL.Image import Resampling
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import Unreachable, UserError, first_line
 from equipoise.evaluation.embedding.cache import Vector
 from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.distances import HARMFUL, distances, drift, scale
 from equipoise.evaluation.preflight.tested_model import TestedModel, watched
 from equipoise.evaluation.record import Check
-from equipoise.models import OF_PHOTOS, kind_named
 from equipoise.models.base import tells_tokens
-from equipoise.models.preprocess import CLIP_MEAN, CLIP_STD
 
 Verdict = Literal["fine", "suspicious", "wrong"]
-_Checking = Callable[[TestedModel], Check | None]
+Checking = Callable[[TestedModel], Check | None]
 
 ROUNDING = 0.001  # drift; float32 stays far below it
 SAME = 1e-4  # drift below which two inputs have one row
 COLLAPSED = 0.9999  # mean cosine of different inputs
 CROWDED = 0.999
 SHORT_TEXT, CAPTION = 8, 16  # words: shorter than most captions; shorter than many
-KNOWN = {  # mean and standard deviation of pixels from 0 to 1
-    "CLIP's": (CLIP_MEAN, CLIP_STD),
-    "SigLIP's": ((0.5,) * 3, (0.5,) * 3),
-    "ImageNet's": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
-    "none": ((0.0,) * 3, (1.0,) * 3),
-}
-CLOSE = 0.01  # of a mean or a deviation
-BLURRED = 6  # levels, on average, of a picture of stripes; Pillow's filters are within 4 of each other
-
 TEXTS = tomllib.loads((Path(__file__).parent / "data" / "checks.toml").read_text(encoding="utf-8"))
 
 
@@ -54,16 +40,25 @@ def check(name: str, number: float | None, found: str, verdict: Verdict, text: s
     return Check(name=name, number=number, found=found, verdict=verdict, why=words["why"], fix=fix)
 
 
-def run(checks: Sequence[_Checking], tested: TestedModel, stop: bool = False) -> list[Check]:
+def name_of(make: Checking) -> str:
+    return make.__name__.strip("_").replace("_", " ")
+
+
+def run(checks: Sequence[Checking], tested: TestedModel, stop: bool = False) -> list[Check]:
     """The checks that apply. With `stop` none after one that is wrong. A model that fails an easy question is wrong,
-    whatever it raised."""
+    whatever it raised; a check that fails is not the model's fault."""
     done: list[Check] = []
     for make in checks:
+        made: Check | None
         try:
             made = make(tested)
+        except Unreachable:
+            raise
         except UserError as error:
-            name = make.__name__.strip("_").replace("_", " ")
-            made = check(name, None, str(error), "wrong", "failed")
+            made = check(name_of(make), None, str(error), "wrong", "failed")
+        except Exception as error:
+            found = f"this check failed ({type(error).__name__}: {first_line(error)})"
+            made = check(name_of(make), None, found, "suspicious", "broken check")
         if made is not None:
             done.append(made)
         if stop and done and done[-1].verdict == "wrong":
@@ -77,6 +72,8 @@ def _shape(tested: TestedModel) -> Check:
         return check("shape", many, "one score for each pair", "fine", "shape of scores")
     try:
         widths = [rows.shape[1] for rows in tested.small_batches]
+    except Unreachable:
+        raise
     except UserError as error:
         swapped = tested.accepts("embed_texts", probes.shapes()) and tested.accepts("embed_images", probes.SHORT)
         return check("shape", None, str(error), "wrong", "swapped towers" if swapped else "shape of rows")
@@ -167,11 +164,10 @@ def _own_cache(tested: TestedModel) -> Check:
 
 def _text_end(tested: TestedModel) -> Check:
     """Compared up to the context length where the model states it, else up to what captions have."""
-    near = SAME * scale(tested.rows_of_texts(probes.SHORT))
-    differ = {}
-    for words in probes.LENGTHS:
-        one, other = tested.rows_of_texts(probes.endings(words))
-        differ[words] = float(np.linalg.norm(one - other)) > near
+    differ = {words: _differ(tested, probes.endings(words)) for words in probes.LENGTHS}
+    if not all(_differ(tested, probes.beginnings(words)) for words in probes.LENGTHS[:2]):
+        found = f"texts of {SHORT_TEXT} words or less that differ in the first word only are one text"
+        return check("text end", 0, found, "wrong")
     longest = next((words for words in reversed(probes.LENGTHS) if differ[words]), 0)
     lost = [words for words in probes.LENGTHS if not differ[words]]
     verdict: Verdict = "fine"
@@ -181,6 +177,18 @@ def _text_end(tested: TestedModel) -> Check:
         verdict = "suspicious"
     found = f"texts that differ in the last word only: distinguished up to {longest} words"
     return check("text end", longest, found, verdict)
+
+
+def _differ(tested: TestedModel, pair: Sequence[str]) -> bool:
+    one, other = tested.rows_of_texts(pair)
+    return float(np.linalg.norm(one - other)) > SAME * scale(tested.rows_of_texts(probes.SHORT))
+
+
+def _word_order(tested: TestedModel) -> Check:
+    """A bag of words may be what a model is."""
+    alike = [pair for pair in probes.SAME_WORDS if not _differ(tested, pair)]
+    found = f"{len(alike)} of {len(probes.SAME_WORDS)} pairs of texts with the same words in two orders are one text"
+    return check("word order", len(alike), found, "suspicious" if alike else "fine")
 
 
 def _fits(tested: TestedModel, words: int) -> bool:
@@ -194,11 +202,11 @@ def _fits(tested: TestedModel, words: int) -> bool:
 
 
 def _vocabulary(tested: TestedModel) -> Check:
-    rows = tested.rows_of_texts(probes.WORDS)
+    rows = tested.rows_of_texts([*probes.WORDS, probes.BARE])
     close = distances(rows) < SAME * scale(rows)
     shared = int((close.sum(1) > 1).sum())
     verdict: Verdict = "wrong" if shared > len(rows) / 10 else "suspicious" if shared else "fine"
-    found = f"{shared} of {len(rows)} everyday words are answered as another word"
+    found = f"{shared} of {len(rows)} everyday words are answered as another word, or as none"
     return check("vocabulary", shared, found, verdict)
 
 
@@ -241,6 +249,8 @@ def _special_tokens(tested: TestedModel) -> Check | None:
     found = f"texts {'end' if ends else 'do not end'} with a common token; ids up to {highest} of a table of {table}"
     if len(rows[0]) > 2 and rows[0][0] == rows[0][1] != rows[0][-1]:
         return check("special tokens", highest, "texts begin with their start token twice", "wrong")
+    if family == "clip" and rows[0][0] == rows[0][-1]:
+        return check("special tokens", highest, "texts begin with their end token", "wrong")
     return check("special tokens", highest, found, "fine" if ends else "wrong" if family else "suspicious")
 
 
@@ -265,135 +275,5 @@ def _mean_cosine(rows: Vector) -> float:
     return float((rows @ rows.T)[np.triu_indices(len(rows), 1)].mean())
 
 
-def _exif_rotation(tested: TestedModel) -> Check:
-    """CLIP's and SigLIP's own preprocessing ignores the tag, and so do our loaders; for another model it is unknown."""
-    one, other = tested.rows_of_pictures(probes.rotated())
-    moved = float(np.linalg.norm(one - other)) / scale(tested.rows_of_pictures(probes.shapes()))
-    found = f"{'applied' if moved <= HARMFUL else 'ignored'} (drift {moved:.2g})"
-    known = moved <= HARMFUL or kind_named(tested.spec) in {*OF_PHOTOS, "served"}
-    return check("exif rotation", moved, found, "fine" if known else "suspicious")
-
-
-def _crop(tested: TestedModel) -> Check:
-    """A square is seen whole. Of a long picture both ends are seen, or neither; the middle always."""
-    seen: dict[str, list[bool]] = {}
-    for name, (plain, others) in probes.marked().items():
-        rows = tested.rows_of_pictures([plain, *others])
-        away = np.linalg.norm(rows[1:] - rows[0], axis=1)
-        seen[name] = [bool(one > ROUNDING * scale(tested.rows_of_pictures(probes.shapes()))) for one in away]
-    blind = [corner for corner, one in zip(probes.CORNERS, seen["square"], strict=True) if not one]
-    odd = [name for name in ("wide", "tall") if seen[name] != seen[name][::-1] or not all(seen[name][1:3])]
-    ends = {name: seen[name][0] for name in ("wide", "tall")}
-    seen_ends = ", ".join(f"{name} {'both' if both else 'neither'}" for name, both in ends.items())
-    found = f"corners of a square seen: {sum(seen['square'])} of 4; ends of a long picture: {seen_ends}"
-    verdict: Verdict = "fine"
-    family = tested.network.pictures.family() if tested.encodes else None
-    if blind or odd:
-        verdict = "wrong"
-        found = "not seen: " + ", ".join([*blind, *(f"one side or the middle of a {name} picture" for name in odd)])
-    elif family and ends["wide"] != family.startswith("siglip"):
-        verdict = "suspicious"
-        found += f"; {family} was trained the other way"
-    return check("crop", float(sum(map(sum, seen.values()))), found, verdict)
-
-
-def pixels_seen(tested: TestedModel) -> Check | None:
-    """What the first convolution is given of a black, a white and a red picture, and of one with four quarters."""
-    seen = tested.network.pictures
-    if len(seen.pixels) < 5:
-        return None
-    each = seen.pixels[:: len(seen.pixels) // 5][:5]  # a network may look at each of the five several times
-    black, white, red, quarters, fine = [pixels[-1] for pixels in each]
-    low, high = _middle(black), _middle(white)
-    span = np.where(np.abs(high - low) < 1e-12, 1e-12, high - low)
-    mean, std = -low / span, 1 / span
-    name = next((key for key, known in KNOWN.items() if _same(known, (mean, std))), None)
-    shown = f"mean {_three(mean)}, deviation {_three(std)} ({name or 'of no common model'})"
-    problems = []
-    if span.min() <= 0 or span.max() > 50 or span.max() < 0.02:
-        problems.append(f"white minus black is {span.mean():.3g}, where 2 to 5 is common")
-    elif (stated := _stated(tested.model)) is not None and not _same(stated, (mean, std)):
-        problems.append(f"the model's own configuration says mean {_three(stated[0])}, deviation {_three(stated[1])}")
-    elif not np.allclose(arrived := (_middle(red) - low) / span, (1, 0, 0), atol=0.1):
-        order = " (BGR)" if np.allclose(arrived, (0, 0, 1), atol=0.1) else ""
-        problems.append(f"of a red picture the channels hold {_three(arrived)}, where 1/0/0 is expected{order}")
-    way = _way_up(quarters)
-    if way != [0, 1, 2, 3]:
-        problems.append(f"the picture arrives turned or mirrored: {', '.join(probes.CORNERS[one] for one in way)}")
-    if problems:
-        return check("pixels", float(span.mean()), "; ".join([shown, *problems]), "wrong")
-    own = _own_pixels(tested.model, probes.fine_grained())
-    if own is not None and own.shape == fine.shape:
-        away = 255 * float(np.abs((own - fine) / span[:, None, None]).mean())
-    elif own is not None:  # another size: the network cuts or pads it first
-        away = 0.0
-    else:
-        away = _resampled((fine - low[:, None, None]) / span[:, None, None])
-    shown += f"; {away:.1f} of 255 levels from {'Pillow' if own is None else 'its own preprocessor'}'s resize"
-    of_family = tested.encodes and seen.family() is not None
-    unusual = name in (None, "none") or (name == "ImageNet's" and of_family)
-    unusual = unusual and (of_family or _stated(tested.model) is None)
-    verdict: Verdict = "suspicious" if unusual or away > BLURRED else "fine"
-    return check("pixels", float(span.mean()), shown, verdict, "resize" if away > BLURRED else "")
-
-
-def _resampled(pixels: NDArray[np.float32]) -> float:
-    """How many of 255 levels a resized picture is away from what Pillow makes of it: by the nearest of its filters, of
-    the whole picture or of all but an edge (256 pixels, of which 224 are kept)."""
-    height, width = pixels.shape[1:]
-    away = []
-    for more in (1.0, 256 / 224):
-        size = round(width * more), round(height * more)
-        left, top = (size[0] - width) // 2, (size[1] - height) // 2
-        for resampling in (Resampling.BICUBIC, Resampling.BILINEAR, Resampling.LANCZOS):
-            made = probes.fine_grained().resize(size, resampling).crop((left, top, left + width, top + height))
-            away.append(np.abs(np.asarray(made, np.float32).transpose(2, 0, 1) - 255 * pixels).mean())
-    return float(min(away))
-
-
-def _middle(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
-    height, width = pixels.shape[1:]
-    return np.asarray(pixels[:, height // 2, width // 2], np.float32)
-
-
-def _way_up(pixels: NDArray[np.float32]) -> list[int]:
-    """Where the darkest, second darkest, ... quarter arrived: [0, 1, 2, 3] where nothing was turned."""
-    grey = pixels.mean(0)
-    top, left = grey.shape[0] // 4, grey.shape[1] // 4
-    quarters = [grey[y, x] for y in (top, -top - 1) for x in (left, -left - 1)]
-    return [int(one) for one in np.argsort(quarters)]
-
-
-def _own_pixels(model: Any, picture: Image.Image) -> NDArray[np.float32] | None:
-    """What the preprocessor that a model carries makes of a picture; None where it has none that can be asked."""
-    preprocess: Any = getattr(model, "preprocess", None)
-    of_processor = getattr(getattr(model, "processor", None), "image_processor", None)
-    processor: Any = getattr(model, "image_processor", None) or of_processor
-    try:
-        if preprocess:
-            return np.asarray(preprocess(picture))
-        return np.asarray(processor([picture], return_tensors="np")["pixel_values"][0])
-    except Exception:  # a user's own method may raise anything
-        return None
-
-
-def _stated(model: Any) -> tuple[Any, Any] | None:
-    """Mean and deviation by that preprocessor."""
-    black, white = _own_pixels(model, probes.solid((0, 0, 0))), _own_pixels(model, probes.solid((255, 255, 255)))
-    if black is None or white is None or black.ndim != 3 or len(black) != 3:
-        return None
-    span = _middle(white) - _middle(black)
-    return -_middle(black) / span, 1 / span
-
-
-def _same(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
-    return all(np.allclose(left, right, atol=CLOSE) for left, right in zip(one, other, strict=True))
-
-
-def _three(values: Any) -> str:
-    return "/".join(f"{value:.3g}" for value in values)
-
-
 BASIC = (_shape, _finite, _determinism, _collapse, _text_batch, _text_padding, _image_batch)
-READING = (_own_cache, _text_end, _vocabulary, _case, _special_tokens)
-PICTURES = (_exif_rotation, _crop, pixels_seen)
+READING = (_own_cache, _text_end, _word_order, _vocabulary, _case, _special_tokens)

@@ -28,7 +28,12 @@ WORDS = [
         "apple red green blue white black big small left right above below one two three open empty wet no many"
     ).split()
 ]
+BARE = "a photo of a"  # what is left where a word is dropped
 LENGTHS = (4, 8, 16, 24, 48)  # words
+SAME_WORDS = (  # each in two orders
+    ("a red car and a blue house", "a blue car and a red house"),
+    ("a fish above a heart", "a heart above a fish"),
+)
 _LIST = "a car and a house and a fish and a heart and a tree and a cup and a star and a hat and a key and".split()
 
 
@@ -38,9 +43,16 @@ def endings(words: int) -> list[str]:
     return [f"{begin} {last}" for last in ("box", "moon")]
 
 
+def beginnings(words: int) -> list[str]:
+    """Two texts of so many words that differ in the first one."""
+    end = " ".join((_LIST * 3)[2 : words + 1])
+    return [f"{first} {end}" for first in ("box", "moon")]
+
+
 def all_texts() -> list[str]:
     """All of them, short and long ones in turn: a loader that sorts by length, or pads to the longest, shows it."""
-    ordered = [*SHORT, *CAPITALS, LONG, *WORDS, *(text for words in LENGTHS for text in endings(words))]
+    ends = [text for words in LENGTHS for text in endings(words)] + [*beginnings(LENGTHS[0]), *beginnings(LENGTHS[1])]
+    ordered = [*SHORT, *CAPITALS, LONG, *WORDS, BARE, *(text for pair in SAME_WORDS for text in pair), *ends]
     return [ordered[place * 29 % len(ordered)] for place in range(len(ordered))]
 
 

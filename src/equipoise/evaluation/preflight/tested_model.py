@@ -42,6 +42,7 @@ class TestedModel:
     def __init__(self, model: Any, spec: str) -> None:
         self.model, self.spec, self.kind = model, spec, kind_of(model)
         self._last_norms: Vector = np.ones(0, np.float32)  # of the rows of the last answer, before they were normalised
+        self.watched_rows: Vector = np.ones((0, 0), np.float32)  # of the pictures of `network`
         self.text_norms: dict[str, Vector] = {}  # the same of each text of `text_rows`; empty for a pair scorer
 
     @property
@@ -124,18 +125,20 @@ class TestedModel:
         return {id(picture): row for picture, row in zip(pictures, self.images(pictures), strict=True)}
 
     def rows_of_texts(self, texts: Sequence[str]) -> Vector:
-        return np.stack([self.text_rows[text] for text in texts])
+        """Texts and pictures that are no probes are asked for one by one."""
+        return np.stack([self.text_rows[text] if text in self.text_rows else self.texts([text])[0] for text in texts])
 
     def rows_of_pictures(self, pictures: Sequence[Image.Image]) -> Vector:
-        return np.stack([self.picture_rows[id(picture)] for picture in pictures])
+        known = self.picture_rows
+        return np.stack([known[id(one)] if id(one) in known else self.images([one])[0] for one in pictures])
 
     @functools.cached_property
     def network(self) -> Network:
-        """What reached the network of single pictures, and of a short text and a capitalised one."""
+        """Inputs the network received for single pictures and two short texts."""
         with watched() as pictures:
             plain = map(probes.solid, ((0, 0, 0), (255, 255, 255), (255, 0, 0)))
-            for image in (*plain, probes.quarters(), probes.fine_grained()):
-                self.images([image])
+            inputs = [*plain, probes.quarters(), probes.fine_grained()]
+            self.watched_rows = np.concatenate([self.images([image]) for image in inputs])
         with watched() as texts:
             for text in (probes.SHORT[0], probes.CAPITALS[0]):
                 self.one_by_one([text])
@@ -166,6 +169,8 @@ class Inputs:
     activations: set[str] = field(default_factory=set)  # quick_gelu, gelu
     stated: set[str] = field(default_factory=set)  # the same, by the configs in memory and on disk
     half: set[str] = field(default_factory=set)  # dtypes below float32
+    ran: set[int] = field(default_factory=set)  # modules, by their `id`
+    norms: dict[int, bool] = field(default_factory=dict)  # layer norms that ran: is it as it was initialised?
 
     def family(self) -> str | None:
         """clip or siglip, where a tower or the whole of one ran. LLaVA has CLIP's eyes only."""
@@ -240,6 +245,11 @@ def _activation(name: Any) -> str | None:
 
 
 def _of_module(seen: Inputs, module: Any) -> None:
+    if id(module) in seen.ran:
+        return
+    seen.ran.add(id(module))
+    if type(module).__name__ == "LayerNorm" and module.weight is not None and module.bias is not None:
+        seen.norms[id(module)] = bool((module.weight == 1).all() and (module.bias == 0).all())
     if activation := _activation(type(module).__name__):
         seen.activations.add(activation)
     config = getattr(module, "config", None)
