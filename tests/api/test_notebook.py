@@ -260,3 +260,24 @@ def test_mypy_sees_a_misspelt_method(tmp_path: Path) -> None:
         found[method] = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert found["embed_texts"].returncode == 0, found["embed_texts"].stdout
     assert re.search(r'embed_text\.py:17: error: .*evaluate.*incompatible type "Mine"', found["embed_text"].stdout)
+
+
+def test_what_is_no_item_is_named(folder: Path) -> None:
+    items = [eq.load_items(folder / "test-0.jsonl")[0], "x", None]
+    with pytest.raises(eq.UserError, match=r"(?s)2 of 3.*items\[1\]: 'x'.*items\[2\]: None"):
+        eq.evaluate(Colour(), items, images=folder)  # type: ignore[arg-type]
+
+
+def test_a_row_without_a_caption_is_named_by_its_number() -> None:
+    frame = pytest.importorskip("pandas").DataFrame(
+        {"image": "ab", "caption": ["a cat", None], "negative": "xy"}, [5, 7]
+    )
+    with pytest.raises(eq.UserError, match=r"^items: .*row 1"):
+        eq.evaluate(Colour(), frame, images=".")
+
+
+def test_a_run_compared_with_itself_says_so(folder: Path) -> None:
+    run = eq.evaluate(Colour(), folder / "test-0.jsonl", images=folder, label="same")
+    found = eq.compare(run, run)
+    assert [(one.before, one.after) for one in found.compared.differences] == [("same", "same")]
+    assert len(found.compared.warnings) == 1 and found.compared.warnings[0] in repr(found)

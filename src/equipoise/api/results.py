@@ -296,4 +296,4 @@ class Diff(_Shown):
         )
 
     def __repr__(self) -> str:
-        return conclusion(self.compared.differences)
+        return "\n".join([conclusion(self.compared.differences), *self.compared.warnings])

@@ -88,7 +88,7 @@ def compare_folders(
                     warnings[f"{folder}: {seen}"] = None
             first, second = ({read_result(folder).record_sha256 for folder in side} for side in sides)
             if first & second:
-                warnings[f"{name}: {names[0]} and {names[other]} are the same run, so they cannot differ"] = None
+                warnings[f"{name}: run {other + 1} is the first run itself, so they cannot differ"] = None
             if read_result(sides[0][0]).kind != "items":
                 found.append(compare_sets(name, names[0], names[other], sides, seed))
                 flipped.append(Flips(0, 0, 0, [], []))
