@@ -36,7 +36,8 @@ def plain(state: State, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def load(spec: str) -> ClipModel:
-    model = load_model(spec, device="cpu")
+    """With the heads of `tiny_network`."""
+    model = load_model(f"{spec}{'&' if '?' in spec else '?'}heads=2,1", device="cpu")
     assert isinstance(model, ClipModel)
     return model
 
@@ -162,7 +163,7 @@ def test_all_wrong_names_and_shapes_at_once(state: State, tmp_path: Path) -> Non
     broken["visual.ln_pre.bias"] = torch.zeros(7)
     torch.save(broken, tmp_path / "broken.pt")
     refused(
-        f"checkpoint:{tmp_path / 'broken.pt'}?act=gelu",
+        f"checkpoint:{tmp_path / 'broken.pt'}?act=gelu&heads=2,1",
         "3 problems",
         "missing: ln_final.weight",
         "unexpected: ln_final.wait",
@@ -315,14 +316,31 @@ def test_a_svlc_like_file(state: State, tmp_path: Path, tiny_clip: ClipModel) ->
 
 def test_export_of_a_model_is_a_checkpoint_again(tiny_clip: ClipModel, tmp_path: Path) -> None:
     torch.save(to_open_clip(tiny_clip.network), tmp_path / "export.pt")
-    again = to_transformers(read_state(tmp_path / "export.pt"), activation="quickgelu", where="test")
+    again = to_transformers(read_state(tmp_path / "export.pt"), activation="quickgelu", heads=(2, 1), where="test")
     for name, tensor in tiny_clip.network.state_dict().items():
         assert torch.equal(again.state_dict()[name], tensor), name
 
 
+def test_heads_are_asked_for_and_obeyed(plain: Path, state: State, tiny_clip: ClipModel) -> None:
+    """The weights are the same, the numbers are not."""
+    refused(f"checkpoint:{plain}?act=quickgelu", "&heads=2,1")
+    for heads in ("3,1", "2", "0,1", "2,1&arch=ViT-B-32"):
+        refused(f"checkpoint:{plain}?act=quickgelu&heads={heads}", f"heads={heads.partition('&')[0]}")
+    other = load_model(f"checkpoint:{plain}?act=quickgelu&heads=4,2", device="cpu")
+    assert isinstance(other, ClipModel) and other.card["weight_sha256"] == tiny_clip.card["weight_sha256"]
+    assert other.card["architecture"]["vision"]["heads"] == 4
+    assert np.abs(other.embed_texts(["a dog"]) - tiny_clip.embed_texts(["a dog"])).max() > 1e-4
+
+
+def test_what_the_format_cannot_say_is_not_written() -> None:
+    for changed in ({"num_attention_heads": 2}, {"layer_norm_eps": 1e-3}):
+        with pytest.raises(UserError, match="hf:"):
+            to_open_clip(tiny_network(**changed))
+
+
 def test_a_converted_model_shares_no_memory_with_the_state_it_came_from(state: State) -> None:
     before = {name: tensor.clone() for name, tensor in state.items()}
-    network = to_transformers(state, activation="gelu", where="test")
+    network = to_transformers(state, activation="gelu", heads=(2, 1), where="test")
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.fill_(7)

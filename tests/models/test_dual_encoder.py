@@ -75,6 +75,16 @@ def test_saved_and_loaded_it_is_the_same_model(tmp_path: Path) -> None:
     np.testing.assert_allclose(again.embed_images([photo]), model.embed_images([photo]), atol=1e-6)
 
 
+def test_a_vocabulary_of_words_is_a_tokenizer(tmp_path: Path) -> None:
+    """vocab.txt, as BERT's towers are published."""
+    model = _model(tmp_path)
+    model.save(tmp_path / "m")
+    (tmp_path / "m" / "tokenizer.json").unlink()
+    (tmp_path / "vocab.txt").rename(tmp_path / "m" / "vocab.txt")
+    again = load_model(f"hf:{tmp_path / 'm'}", device="cpu")
+    assert isinstance(again, ClipModel) and again.tokenize(["a red dog"]) == model.tokenize(["a red dog"])
+
+
 def test_padding_is_masked(tmp_path: Path) -> None:
     model = _model(tmp_path)
     texts = ["a dog", "a red dog runs on grass"]

@@ -59,8 +59,10 @@ def test_tensors_that_are_no_plain_numbers(odd: torch.Tensor) -> None:
 
 def test_adapters_beside_a_model_are_refused(folder: Path) -> None:
     """With peft installed transformers would merge them, without it would not: two models of one folder."""
-    (folder / "adapter_config.json").write_text("{}")
-    refused(folder, "adapter_config.json.*merge_and_unload")
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "my/base"}')
+    refused(folder, "(?s)adapter_config.json.*'my/base'.*merge_and_unload")
+    (folder / "config.json").unlink()  # a folder as peft writes it
+    refused(folder, "(?s)adapter_config.json.*'my/base'.*merge_and_unload")
 
 
 def test_a_kernel_named_by_the_config_is_never_asked_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,7 @@ def test_the_converted_forward_pass_is_open_clips(
 ) -> None:
     path = tmp_path / "epoch_5.pt"
     torch.save({"epoch": 5, "name": "x", "state_dict": {f"module.{k}": v for k, v in state.items()}}, path)
-    model = load_file(path, {"act": activation}, spec="test", device="cpu")
+    model = load_file(path, {"act": activation, "heads": "2,2"}, spec="test", device="cpu")
     assert model.card["architecture"]["vision"] == {"width": 128, "layers": 2, "heads": 2, "mlp": 512, "patch_size": 8}
     texts = model.embed_texts(inputs.STRINGS[:8])
     images = model.embed_images([inputs.drawn_image(size, "RGB") for size in inputs.SIZES])
@@ -120,7 +120,7 @@ def test_the_converted_forward_pass_is_open_clips(
 
 
 def test_features_before_the_norm_are_open_clips(state: dict[str, torch.Tensor], arrays: dict[str, np.ndarray]) -> None:
-    network = to_transformers(state, activation="gelu", where="test")
+    network = to_transformers(state, activation="gelu", heads=(2, 2), where="test")
     model = ClipModel("test", network, clip_tokenizer(), clip_preprocess(32), device="cpu")
     rows, ends = model.pad(model.tokenize(inputs.STRINGS[:8]), pad_to=77)
     pixels = torch.from_numpy(np.stack([model.preprocess(inputs.drawn_image(size, "RGB")) for size in inputs.SIZES]))
@@ -131,7 +131,7 @@ def test_features_before_the_norm_are_open_clips(state: dict[str, torch.Tensor],
 
 
 def test_back_to_open_clip_bit_for_bit(state: dict[str, torch.Tensor]) -> None:
-    back = to_open_clip(to_transformers(state, activation="gelu", where="test"))
+    back = to_open_clip(to_transformers(state, activation="gelu", heads=(2, 2), where="test"))
     assert back.keys() == state.keys()
     for name, values in state.items():
         assert back[name].shape == values.shape and torch.equal(back[name], values), name

@@ -13,7 +13,7 @@ import tomllib
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -21,16 +21,16 @@ from equipoise.core.errors import UserError, did_you_mean, first_line
 from equipoise.core.files import sha256_file
 from equipoise.models.base import split_options
 from equipoise.models.clip import ClipModel
-from equipoise.models.convert import ACTIVATIONS, ARCHITECTURES, State, to_transformers
+from equipoise.models.convert import ACTIVATIONS, ARCHITECTURES, Heads, State, to_transformers
 from equipoise.models.preprocess import clip_preprocess
 from equipoise.models.tokens import clip_tokenizer
 
-OPTIONS = ("arch", "act", "context")
+OPTIONS = ("arch", "act", "context", "heads")
 PREFIXES = ("module.", "_orig_mod.")
 
 
 def load_checkpoint(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> ClipModel:
-    """`rest` is FILE?act=quickgelu[&arch=ViT-B-32][&context=64]."""
+    """`rest` is FILE?act=quickgelu[&arch=ViT-B-32][&context=64][&heads=12,8]."""
     path, options = file_options(rest, spec)
     if "act" not in options:
         join = "&" if options else "?"
@@ -83,7 +83,10 @@ def load_file(
     state, merged = merge_lora(unprefixed(read_state(path), str(path)), str(path))
     if "context" in options:
         state = cut_context(state, int(options["context"]), str(path))
-    network = to_transformers(state, activation=options["act"], arch=options.get("arch"), where=str(path))
+    heads = tuple(map(int, options["heads"].split(","))) if "heads" in options else None
+    network = to_transformers(
+        state, activation=options["act"], arch=options.get("arch"), heads=cast(Heads | None, heads), where=str(path)
+    )
     size = network.config.vision_config.image_size
     notes = {"file": path.name, "file_sha256": sha256_file(path), "lora_merged": merged} | (notes or {})
     return ClipModel(spec, network, clip_tokenizer(), clip_preprocess(size), device=device, dtype=dtype, notes=notes)
@@ -104,6 +107,9 @@ def file_options(rest: str, spec: str) -> tuple[Path, dict[str, str]]:
         options["arch"] = base
     if "context" in options and not (options["context"].isdecimal() and int(options["context"]) >= 3):
         raise UserError(f"{spec}: context={options['context']} is not a number of tokens")
+    if "heads" in options and ("arch" in options or not re.fullmatch(r"[1-9]\d{0,3},[1-9]\d{0,3}", options["heads"])):
+        words = "expected two numbers, of the vision and of the text tower, and no arch: heads=12,8"
+        raise UserError(f"{spec}: heads={options['heads']}: {words}")
     return Path(name).expanduser(), options
 
 

@@ -15,27 +15,30 @@ from equipoise.models.families import family_of
 from equipoise.models.tokens import CLIP_VOCABULARY
 
 State = dict[str, torch.Tensor]
+Heads = tuple[int, int]  # of the vision and of the text tower
 
 ACTIVATIONS = {"quickgelu": "quick_gelu", "gelu": "gelu"}
 _NAMES = tomllib.loads((Path(__file__).with_name("data") / "open_clip.toml").read_text(encoding="utf-8"))
 ARCHITECTURES: dict[str, tuple[int, ...]] = {name: tuple(sizes) for name, sizes in _NAMES["architectures"].items()}
-HEAD_WIDTH = 64  # of every CLIP except the larger ones, which must be named
+HEAD_WIDTH = 64  # of every published CLIP except the larger ones, which must be named
 BUFFERS = ("attn_mask", "input_resolution", "context_length", "vocab_size")  # not weights; some files hold them
 
 _TRANSPOSED = ("visual.proj", "text_projection")
 _TOWERS = (("vision_model", "visual.transformer"), ("text_model", "transformer"))
 
 
-def to_transformers(state: State, *, activation: str, arch: str | None = None, where: str) -> Any:
+def to_transformers(
+    state: State, *, activation: str, arch: str | None = None, heads: Heads | None = None, where: str
+) -> Any:
     """A CLIPModel in float32 with the weights of an open_clip state dict (already unprefixed, LoRA merged)."""
     from transformers import CLIPModel
 
     state = {name: tensor for name, tensor in state.items() if name not in BUFFERS}
     _refuse_others(state, activation, where)
-    config = infer_config(state, activation=activation, arch=arch, where=where)
+    config = infer_config(state, activation=activation, arch=arch, heads=heads, where=where)
     with torch.device("meta"):  # names and shapes without memory
         skeleton = CLIPModel(config)
-    expected = {name: tuple(tensor.shape) for name, tensor in to_open_clip(skeleton).items()}
+    expected = {name: tuple(tensor.shape) for name, tensor in _open_clip(skeleton).items()}
     problems = Problems(f"{where}: not the state dict of a CLIP ViT as open_clip names it")
     for name in sorted(expected.keys() | state.keys()):
         if name not in state:
@@ -58,6 +61,19 @@ def to_open_clip(network: Any) -> State:
     """The weights of a transformers CLIPModel under open_clip's names, for other people's scripts."""
     if not family_of(network).open_clip_names:
         raise UserError("only CLIP models have open_clip's key format; SigLIP's towers are built differently")
+    for tower in (network.config.vision_config, network.config.text_config):
+        width, heads, eps = tower.hidden_size, tower.num_attention_heads, tower.layer_norm_eps
+        known = {one[4] for one in ARCHITECTURES.values() if one[0] == width} | {width // HEAD_WIDTH}
+        if heads not in known or eps != 1e-5:
+            raise UserError(
+                f"open_clip's files do not hold the number of heads or layer_norm_eps. This model has {heads} heads "
+                f"for a width of {width} and eps {eps}; open_clip assumes {width // HEAD_WIDTH} and 1e-05, and would "
+                "compute another model. Keep it as a folder (save_pretrained), and load that with hf:"
+            )
+    return _open_clip(network)
+
+
+def _open_clip(network: Any) -> State:
     own = {name: tensor.detach() for name, tensor in network.state_dict().items()}
     state = {}
     for ours, theirs in _names(own):
@@ -86,8 +102,8 @@ def _names(own: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield tuple(f"{mine}self_attn.{one}_proj.{part}" for one in "qkv"), f"{other}attn.in_proj_{part}"
 
 
-def infer_config(state: State, *, activation: str, arch: str | None, where: str) -> Any:
-    """Architecture from shapes; only the head width of the largest models needs their name."""
+def infer_config(state: State, *, activation: str, arch: str | None, heads: Heads | None = None, where: str) -> Any:
+    """Architecture from shapes; only the heads of unknown and of the largest models must be named."""
     from transformers import CLIPConfig
 
     needed = ["visual.conv1.weight", "visual.positional_embedding", "visual.proj", "positional_embedding"]
@@ -109,7 +125,7 @@ def infer_config(state: State, *, activation: str, arch: str | None, where: str)
             "save the model as a transformers folder with its own tokenizer and load that with hf:"
         )
     found = (vision_width, patch, grid * patch, text_width)
-    vision_heads = _vision_heads(found, arch, where)
+    vision_heads, text_heads = _heads(found, arch, heads, where)
     embed = state["visual.proj"].shape[1]
 
     def tower(width: int, heads: int, prefix: str) -> dict[str, Any]:
@@ -126,7 +142,7 @@ def infer_config(state: State, *, activation: str, arch: str | None, where: str)
         projection_dim=embed,
         vision_config=tower(vision_width, vision_heads, "visual.transformer")
         | {"image_size": grid * patch, "patch_size": patch, "num_channels": channels},
-        text_config=tower(text_width, text_width // HEAD_WIDTH, "transformer")
+        text_config=tower(text_width, text_heads, "transformer")
         | {"vocab_size": vocabulary, "max_position_embeddings": context}
         | {
             "bos_token_id": CLIP_VOCABULARY - 2,
@@ -136,19 +152,31 @@ def infer_config(state: State, *, activation: str, arch: str | None, where: str)
     )
 
 
-def _vision_heads(found: tuple[int, int, int, int], arch: str | None, where: str) -> int:
-    width = found[0]
+def _heads(found: tuple[int, int, int, int], arch: str | None, heads: Heads | None, where: str) -> Heads:
+    width, text_width = found[0], found[3]
+    if heads is not None:
+        if width % heads[0] or text_width % heads[1]:
+            raise UserError(f"{where}: heads={heads[0]},{heads[1]} do not divide the widths {width} and {text_width}")
+        return heads
     if arch is None:
-        if any(width == known[0] and width // HEAD_WIDTH != known[4] for known in ARCHITECTURES.values()):
-            names = ", ".join(name for name, known in ARCHITECTURES.items() if known[0] == width)
-            raise UserError(f"{where}: a vision tower {width} wide has heads of no standard width; add &arch={names}")
-        return width // HEAD_WIDTH
+        names = [name for name, known in ARCHITECTURES.items() if known[0] == width]
+        usual = width // HEAD_WIDTH, text_width // HEAD_WIDTH
+        if any(ARCHITECTURES[name][4] != usual[0] for name in names):
+            words = f"a vision tower {width} wide has heads of no standard width; add &arch={', '.join(names)}"
+            raise UserError(f"{where}: {words}")
+        if text_width not in [ARCHITECTURES[name][3] for name in names]:
+            raise UserError(
+                f"{where}: the number of attention heads is not written in a checkpoint, and a wrong one silently "
+                f"changes the scores. Name those of the vision and of the text tower, {width} and {text_width} wide. "
+                f"Are they {HEAD_WIDTH} wide, as open_clip's? Then add &heads={usual[0]},{usual[1]}"
+            )
+        return usual
     known = ARCHITECTURES[arch]
     if found != known[:4]:
         parts = ("vision width", "patch size", "image size", "text width")
         wrong = [f"{part} {a} instead of {b}" for part, a, b in zip(parts, found, known, strict=False) if a != b]
         raise UserError(f"{where}: the weights are not those of {arch}: {', '.join(wrong)}")
-    return known[4]
+    return known[4], text_width // HEAD_WIDTH
 
 
 def _layers(names: Mapping[str, Any], prefix: str) -> int:

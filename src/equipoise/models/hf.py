@@ -17,7 +17,7 @@ from equipoise.models.clip import ClipModel, quiet_transformers
 from equipoise.models.families import family_named
 from equipoise.models.preprocess import Preprocess, from_config
 
-TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "spiece.model", "tokenizer.model")
+TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model")
 SMALL_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
 
 
@@ -55,22 +55,33 @@ def load_folder(
 
 
 def read_config(folder: Path) -> dict[str, Any]:
+    _refuse_adapter(folder)
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder}: no config.json; a folder as transformers' save_pretrained writes it was expected")
     config = read_json(folder / "config.json")
     return config if isinstance(config, dict) else {}
 
 
+def _refuse_adapter(folder: Path) -> None:
+    """transformers would merge an adapter or not by what is installed: two models of one folder."""
+    path = folder / "adapter_config.json"
+    if not path.exists():
+        return
+    found = read_json(path)
+    base = str(found.get("base_model_name_or_path") or "BASE") if isinstance(found, dict) else "BASE"
+    raise UserError(
+        f"{path}: an adapter (LoRA) of peft. Merge it into the model it was trained on, and name that folder:\n"
+        "  from peft import PeftModel; from transformers import AutoModel, AutoProcessor\n"
+        f"  PeftModel.from_pretrained(AutoModel.from_pretrained({base!r}), {str(folder)!r}).merge_and_unload()"
+        f".save_pretrained('merged'); AutoProcessor.from_pretrained({base!r}).save_pretrained('merged')\n"
+        "In Python, equipoise.evaluate((peft_model, processor), ...) takes the model as it is."
+    )
+
+
 def check_folder(folder: Path, config: dict[str, Any], *, positions: bool = True) -> None:
-    """What must not reach transformers: adapters it would merge or not by what is installed, files outside the folder,
-    and sizes that would fill the memory before anything is known to be wrong (`positions` too, where each is a row)."""
+    """What must not reach transformers: files outside the folder, and sizes that would fill the memory before anything
+    is known to be wrong (`positions` too, where each is a row)."""
     problems = Problems(str(folder))
-    if (folder / "adapter_config.json").exists():
-        problems.add(
-            "adapter_config.json",
-            "adapters are loaded only where peft is installed, so the same folder would be two models; merge them "
-            "(peft's merge_and_unload), save the model, and name that folder",
-        )
     for index in sorted(folder.glob("*.index.json")):
         found = read_json(index)
         shards = found.get("weight_map") if isinstance(found, dict) else None
@@ -107,9 +118,9 @@ def _refuse_bare_weights(folder: Path) -> None:
         lacking.append(f"no tokenizer ({' or '.join(TOKENIZER_FILES)})")
     if lacking:
         raise UserError(
-            f"{folder}: {' and '.join(lacking)}. Copy the files of the model it was finetuned from into the folder, "
-            'for instance with: python -c "from transformers import AutoProcessor as P; '
-            f"P.from_pretrained('openai/clip-vit-base-patch32').save_pretrained('{folder}')\""
+            f"{folder}: {' and '.join(lacking)}. Copy the files of the model it was finetuned from (BASE) into the "
+            'folder; those of another one give wrong numbers: python -c "from transformers import AutoProcessor as P; '
+            f"P.from_pretrained('BASE').save_pretrained('{folder}')\""
         )
 
 
