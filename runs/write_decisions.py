@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import inspect
 import re
 import textwrap
 from collections.abc import Iterator
@@ -70,10 +69,11 @@ def _losses() -> Iterator[str]:
 
 
 def _recipes() -> Iterator[str]:
-    from equipoise.train.recipes import RECIPES, named
+    from equipoise.train.recipes import RECIPES
+    from equipoise.train.recipes.about import explained
 
     for name in RECIPES:
-        yield f"### `{name}`\n\n{inspect.getdoc(named(name))}"
+        yield f"### `{name}`\n\n{explained(name)}"
 
 
 def _modules() -> Iterator[str]:

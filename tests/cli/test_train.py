@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.cli.commands import Run, refused
+
+from equipoise.train import recipe_rows
 
 
 def test_train_list_is_read_on_two_screens_and_names_where_the_rest_is(run: Run) -> None:
@@ -17,7 +20,7 @@ def test_train_list_is_read_on_two_screens_and_names_where_the_rest_is(run: Run)
     assert "`equipoise train RECIPE --help`" in out and "`equipoise train list --json`" in out
     found = {one["name"]: one for one in json.loads(run("train", "list", "--json")[1])}
     said = [line for name, one in found.items() for line in (name, f"    {one['about']}")]
-    assert out.splitlines()[: len(said)] == said  # the list reads the source: it names what the recipes say themselves
+    assert out.splitlines()[: len(said)] == said
     assert {"name": "hn_weight", "type": "number >= 0", "default": 1.0, "shared": False} in (
         found["hard_positives_kamath_2024"]["options"]
     )
@@ -26,6 +29,16 @@ def test_train_list_is_read_on_two_screens_and_names_where_the_rest_is(run: Run)
     for fact in ("CVPR", "cmr_weight 0.4 number >= 0", "itc hn hn | plain | off", "batch_size 256", "seed 42"):
         assert fact in told
     assert "needs hard negatives (relation, attribute, object, action)" in told and "lr 5e-06 number > 0" in told
+
+
+def test_a_recipe_is_a_row_and_listed_however_it_is_written(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(recipe_rows.RECIPES, "gentle", recipe_rows.Row("kamath", "Ours."))
+    assert "gentle\n    Ours." in run("train", "list")[1]
+
+
+def test_the_list_needs_no_torch() -> None:
+    code = "import sys; from equipoise.cli import train; train.list_recipes(False); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_train_has_help_for_itself_and_for_a_recipe(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import copy
-import inspect
 import json
 import os
-import re
 import textwrap
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -21,6 +18,7 @@ from equipoise.cli.options import App
 from equipoise.core.errors import UserError
 from equipoise.core.progress import is_watched
 from equipoise.report import fold
+from equipoise.train.recipe_rows import RECIPES
 
 if TYPE_CHECKING:
     from equipoise.train.data.batches import Part
@@ -65,7 +63,7 @@ class _Recipes(typer.core.TyperGroup):
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """After `train` a shell offers the recipes, not the name of the command behind them."""
         kind = type(super().shell_complete(ctx, "")[0])  # typer has its own copy of click, so it has no public class
-        return [kind(name) for name in ("list", *_summaries()) if name.startswith(incomplete)]
+        return [kind(name) for name in ("list", *RECIPES) if name.startswith(incomplete)]
 
 
 def _first_word(command: Any, args: list[str]) -> int | None:
@@ -93,32 +91,18 @@ app = App(
 def list_recipes(as_json: bool = typer.Option(False, "--json", help="print a list of objects")) -> None:
     """List all recipes. --json adds what each needs of the items, and every option with its default."""
     if as_json:
-        from equipoise.train.recipes import RECIPES
         from equipoise.train.recipes.about import about
 
         typer.echo(json.dumps([about(name) for name in RECIPES], indent=2, ensure_ascii=False))
         return
-    for name, summary in _summaries().items():
-        typer.echo(fold(f"{name}\n    {summary}"))
+    for name, row in RECIPES.items():
+        typer.echo(fold(f"{name}\n    {row.summary}"))
     typer.echo(
         fold(
             "\nThe paper, what a recipe needs of the items, and every option and setting with its default: "
             "`equipoise train RECIPE --help`; of all recipes: `equipoise train list --json`."
         )
     )
-
-
-def _summaries() -> dict[str, str]:
-    """Every recipe and the first line of its explanation, read from the source: to import them loads torch, seconds
-    for a list."""
-    folder = Path(__file__).parents[1] / "train" / "recipes"
-    listed = re.findall(r'^    "(\w+)": "(\w+)",$', (folder / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
-    found = {}
-    for name, module in listed:
-        body = ast.parse((folder / f"{module}.py").read_text(encoding="utf-8")).body
-        function = next(node for node in body if isinstance(node, ast.FunctionDef) and node.name == name)
-        found[name] = (ast.get_docstring(function) or "").partition("\n")[0]
-    return found
 
 
 @app.command("RECIPE")
@@ -206,12 +190,11 @@ def _changed(paper: Recipe, quick: Recipe) -> str:
 
 def _help(recipe: str) -> str:
     """A recipe's own explanation and options, above the options of the command."""
-    from equipoise.train.recipes import named
-    from equipoise.train.recipes.about import about
+    from equipoise.train.recipes.about import about, explained
 
     facts = about(recipe)
     lines = [*_facts(facts), "settings  (of every recipe; the defaults are this one's)", *_rows(facts, shared=True)]
-    return "\n".join([inspect.getdoc(named(recipe)) or "Finetune with a recipe of your own.", "", "\b", *lines])
+    return "\n".join([explained(recipe) or "Finetune with a recipe of your own.", "", "\b", *lines])
 
 
 def _facts(one: dict[str, Any]) -> list[str]:

@@ -4,8 +4,8 @@ A recipe names its losses, the texts that it needs and its optimisation. It has 
 runs on a laptop (`quick=True`, sized for the built-in world) and on eight GPUs.
 
 `equipoise train RECIPE --items F --images DIR --model M --out DIR` trains with a recipe. A new one is a function in a
-file of this folder and a row in RECIPES. For a recipe outside the package, `equipoise train py:module:function` takes
-any function that returns a `Recipe`.
+file of this folder and a row in train/recipe_rows.py. For a recipe outside the package, `equipoise train
+py:module:function` takes any function that returns a `Recipe`.
 """
 
 from __future__ import annotations
@@ -19,29 +19,10 @@ from typing import Any
 from equipoise.core import plugins
 from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
+from equipoise.train.recipe_rows import RECIPES
 from equipoise.train.recipes.options import SETTINGS, hints_of, own_options, read_options, with_settings, written
 
 __all__ = ["RECIPES", "SETTINGS", "Lora", "Needs", "Recipe", "Slot", "get_recipe", "named", "options_of"]
-
-RECIPES = {  # name -> file of this folder, imported when needed
-    "control": "kamath",
-    "hn_only": "kamath",
-    "hp_only": "kamath",
-    "hard_positives_kamath_2024": "kamath",
-    "negclip_yuksekgonul_2023": "negclip",
-    "svlc_doveh_2023": "svlc",
-    "dac_doveh_2023": "dac",
-    "ce_clip_zhang_2024": "ce_clip",
-    "ce_xvlm_zhang_2024": "ce_xvlm",
-    "fsc_clip_oh_2024": "fsc_clip",
-    "read_clip_kwon_2025": "read_clip",
-    "clic_peleg_2025": "clic",
-    "degla_hu_2025": "degla",
-    "cs_clip_kargi_2026": "cs_clip",
-    "control_siglip": "siglip",
-    "control_itm": "ce_xvlm",
-    "equipoise_2026": "equipoise_2026",
-}
 
 
 def options_of(name: str) -> dict[str, Any]:
@@ -83,7 +64,7 @@ def named(name: str) -> Callable[..., Recipe]:
             f"no recipe {name!r}.{did_you_mean(name, RECIPES)}\nThere are: {', '.join(RECIPES)}; "
             f"your own is {plugins.FORM}"
         )
-    recipe: Callable[..., Recipe] = getattr(import_module(f"{__name__}.{RECIPES[name]}"), name)
+    recipe: Callable[..., Recipe] = getattr(import_module(f"{__name__}.{RECIPES[name].module}"), name)
     return recipe
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from equipoise.train.recipe import Needs, Slot
+from equipoise.train.recipe_rows import RECIPES
 from equipoise.train.recipes import get_recipe, named, options_of
 from equipoise.train.recipes.options import own_options, setting_of, type_in_words
 
@@ -14,7 +16,7 @@ def about(name: str) -> dict[str, Any]:
     recipe, own = get_recipe(name), own_options(named(name))
     return {
         "name": name,
-        "about": summary(name),
+        "about": explained(name).partition("\n")[0],
         "citation": recipe.citation,
         "needs": needs_in_words(recipe.needs),
         "options": [
@@ -29,8 +31,10 @@ def about(name: str) -> dict[str, Any]:
     }
 
 
-def summary(name: str) -> str:
-    return ((named(name).__doc__ or "").strip().splitlines() or [""])[0]
+def explained(name: str) -> str:
+    """Summary and details; the docstring of a recipe of the user's own has both."""
+    parts = [RECIPES[name].summary] if name in RECIPES else []
+    return "\n\n".join([*parts, *filter(None, [inspect.getdoc(named(name))])])
 
 
 def needs_in_words(needs: Needs) -> list[str]:

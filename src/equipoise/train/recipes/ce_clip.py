@@ -35,14 +35,11 @@ def ce_clip_zhang_2024(
     upper_threshold: Weight = UPPER,
     types: tuple[NegativeType, ...] = ("relation", "attribute", "object", "action"),
 ) -> Recipe:
-    """CE-CLIP: four types of negatives, contrasted with the caption (IMC) and ranked below it (CMR).
-
-    L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr. A weight of 0 switches a loss off; `itc=plain` removes the negatives from the
-    contrastive term, `itc=off` removes the term; `types=relation,object` keeps only those negatives. With
+    """L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr. A weight of 0 switches a loss off; `itc=plain` removes the negatives from
+    the contrastive term, `itc=off` removes the term; `types=relation,object` keeps only those negatives. With
     `cmr_mean=code`, CMR shrinks with every negative that a caption lacks, as in the public code. For `imc_form` and the
     defects of the public code see losses/imc.py and losses/cmr.py. The code's latest script has weights 0.3 (IMC) and
-    0.2 (CMR), 10 epochs and a batch of 1,512.
-    """
+    0.2 (CMR), 10 epochs and a batch of 1,512."""
     if not types or len(set(types)) != len(types):
         raise UserError(f"ce_clip_zhang_2024: types: expected some of {', '.join(SLOTS)}, each once; found {types}")
     if fixed_threshold is not None and upper_threshold != UPPER:

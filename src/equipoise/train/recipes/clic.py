@@ -17,9 +17,7 @@ def clic_peleg_2025(
     negative_weight: Weight = 0.5,
     uni_weight: Weight = 1.0,
 ) -> Recipe:
-    """CLIC on single photos: a frozen vision tower, right captions kept together, the negative apart.
-
-    L = L_clip + 0.5 L_cont + 0.5 L_sneg + L_uni: CLIP's loss, the same with caption and positive, each of these two
+    """L = L_clip + 0.5 L_cont + 0.5 L_sneg + L_uni: CLIP's loss, the same with caption and positive, each of these two
     against its own negative, and their distance. Only the text tower, the text projection and the scale are trained
     (`freeze=none`: both towers).
 
@@ -29,8 +27,7 @@ def clic_peleg_2025(
     loss is added to every step, with its average weight.
 
     Also different: the code's learning rate rises from 1e-7 over a fifth of its 1,250 steps and falls to 1e-8, not 0.
-    The scale may exceed 100: the code clamps only a copy.
-    """
+    The scale may exceed 100: the code clamps only a copy."""
     hard = negative_weight or contrast_weight or uni_weight
     return Recipe(
         citation="Peleg et al. 2025, Advancing Compositional Awareness in CLIP with Efficient Fine-Tuning, NeurIPS",

@@ -9,10 +9,8 @@ from equipoise.train.recipes.shared import ANY, UNHELD, Count, Weight
 
 
 def cs_clip_kargi_2026(*, unit_weight: Weight = 0.5, units: Count = 2) -> Recipe:
-    """CS-CLIP: NegCLIP's contrast with one foil, and two more texts of the photo, each with its own foil.
-
-    L = L_itc(hn) + 0.5 L_unit (losses/cs_clip.py). The units differ. In the paper, a language model writes parts of the
-    caption: a relation ("a dog is on a sofa"), else an entity, each with a foil in which one thing is changed. Here
+    """L = L_itc(hn) + 0.5 L_unit (losses/cs_clip.py). The units differ. In the paper, a language model writes parts of
+    the caption: a relation ("a dog is on a sofa"), else an entity, each with a foil in which one thing is changed. Here
     units are drawn, with replacement, from the captions and positives of all items of the photo (including the
     caption), and a foil is any negative of the unit's item. Items that are phrases of one photo (Visual Genome's
     regions) come closest to the paper; for a photo with one item and no positive, the caption is its own unit. Left
@@ -20,8 +18,7 @@ def cs_clip_kargi_2026(*, unit_weight: Weight = 0.5, units: Count = 2) -> Recipe
 
     The code updates its schedule once per epoch, so all 5 epochs run at a tenth of the learning rate (`lr=5e-7`). The
     rate here is the one it sets, with a warm-up of 3 of its 5 epochs of COCO (414,000 captions). The code also decays
-    biases and norms; we do not. The scale may exceed 100.
-    """
+    biases and norms; we do not. The scale may exceed 100."""
     used = unit_weight > 0
     return Recipe(
         citation="Kargi et al. 2026, Half-Truths Break Similarity-Based Retrieval, arXiv:2602.23906",

@@ -25,9 +25,7 @@ def equipoise_2026(
     by_operation: bool = True,
     by_type: bool = False,
 ) -> Recipe:
-    """Every right caption above every wrong one; a reworded caption is a caption.
-
-    L = L_two + 0.5 L_rank + 1.0 L_text + 0.2 L_agree + 1.0 L_keep (losses/two_captions, rank_each, text_contrast,
+    """L = L_two + 0.5 L_rank + 1.0 L_text + 0.2 L_agree + 1.0 L_keep (losses/two_captions, rank_each, text_contrast,
     agreement, keep). The positive is a second caption in the contrast. Caption and positive are each ranked 3 logits
     above a replace and a swap negative (`by_operation`). The text tower keeps the two together and the negatives apart.
     The two get the same score. Photos and captions keep the preferences of the base.
@@ -35,8 +33,7 @@ def equipoise_2026(
     Chosen on Flickr8k's validation photos; docs/appendix/flickr8k.md has the numbers. `gamma` is FSC-CLIP's focal
     factor, which did not help. The recipe gains most on substitutions that occur in training and less on unseen ones;
     on the drawn world, with the usual negatives, it is worse on unseen synonyms than captions alone. `by_type` takes
-    CE-CLIP's four negatives per step instead: one by swap and one of each type of replaced word.
-    """
+    CE-CLIP's four negatives per step instead: one by swap and one of each type of replaced word."""
     own = (REPLACE, SWAP) if by_operation else (ANY,)
     return Recipe(
         citation="Equipoise, docs/appendix/flickr8k.md",

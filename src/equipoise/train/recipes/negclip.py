@@ -9,11 +9,9 @@ from equipoise.train.recipes.shared import ANY
 
 
 def negclip_yuksekgonul_2023(*, hard_images: bool = True) -> Recipe:
-    """NegCLIP: swapped captions as negatives, and for each image a similar one with its own texts.
-
-    The items name their hard images in tags["hard_images"]; `perturb --hard-images` finds them. A batch of 256 encodes
-    512 images and 1,024 texts. `hard_images=false` uses only the negatives. Weight decay 0.2 is open_clip's default.
-    """
+    """The items name their hard images in tags["hard_images"]; `perturb --hard-images` finds them. A batch of 256
+    encodes 512 images and 1,024 texts. `hard_images=false` uses only the negatives. Weight decay 0.2 is open_clip's
+    default."""
     return Recipe(
         citation="Yuksekgonul et al. 2023, When and why vision-language models behave like bags-of-words, ICLR",
         terms={"negclip": (1, negclip_loss if hard_images else itc_hn)},
