@@ -91,6 +91,7 @@ def ours(
     model: Any, items: Any, benchmark: Any, photos: Path, folder: Path, arguments: argparse.Namespace
 ) -> tuple[float, dict[str, dict[str, bool]]]:
     from equipoise.core.garbage import seldom_collected
+    from equipoise.data.identity import loaded, steady
     from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import evaluate
 
@@ -102,7 +103,8 @@ def ours(
         profiler = cProfile.Profile()
     cache = EmbeddingCache(folder / f"cache-{dtype}")
     started = time.monotonic()
-    with profiler, seldom_collected(), contextlib.redirect_stderr(io.StringIO()):
+    with profiler, seldom_collected(), steady(), contextlib.redirect_stderr(io.StringIO()):
+        loaded(model)  # as in the command line, where nobody changes a model after it was loaded
         result = evaluate(
             model,
             items,

@@ -11,6 +11,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -338,11 +339,15 @@ def _text_cosines(items: Sequence[Item], embedded: Embedded) -> dict[str, NDArra
 def cosines(left: Vector, right: Vector, lefts: NDArray[np.int64], rights: NDArray[np.int64]) -> NDArray[np.float64]:
     """left[l] . right[r] of each pair (l, r), in float64. Each is summed by itself: its neighbours change no bit."""
     found = np.empty(len(lefts))
-    for start in range(0, len(lefts), PAIRS):
+
+    def multiply(start: int) -> None:
         part = slice(start, start + PAIRS)
         products = left[lefts[part]].astype(np.float64)
         products *= right[rights[part]]
         products.sum(axis=1, out=found[part])
+
+    with ThreadPoolExecutor(cores()) as pool:
+        list(pool.map(multiply, range(0, len(lefts), PAIRS)))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -20,6 +21,7 @@ from equipoise.data.readers import parquet
 Record = TypeVar("Record", bound=BaseModel)
 Whole = TypeVar("Whole")
 MOST_BYTES = 64 * 2**20  # of a line; a file without line ends must not fill the memory
+WHOLE = 2**24  # bytes of a JSON list that is read at once, which is twice as fast
 LONGEST_CELL = 10_000_000  # characters; CREPE's lists of negatives pass the csv module's own limit
 QUOTES = "A cell that holds a separator, a quote or a line break must be in double quotes."
 
@@ -112,19 +114,25 @@ EMPTY = "empty"  # a blank line, which most readers pass over
 
 
 def _json_values(path: Path, errors: str) -> Iterator[Row]:
-    """A list is streamed; anything else is read whole."""
+    """A list that is long, or has an error whose line is to be named, is streamed; anything else is read whole."""
     with as_text(path, errors=errors) as handle:
         window = Window(handle)
         opening = window.peek()
         if not opening:
             raise UserError(f"{path}: the file is empty; JSON was expected")
-        if opening == "[":
-            for number, value in enumerate(json_array(window, str(path)), 1):
-                yield Row(f"record {number}", value)
-        else:
+        found = None
+        if opening != "[" or (path.suffix != ".gz" and path.stat().st_size <= WHOLE):
             handle.seek(0)
             with reading(path):
-                yield Row("", parse_json(handle.read(), str(path)))
+                text = handle.read()
+            if opening != "[":
+                yield Row("", parse_json(text, str(path)))
+                return
+            with contextlib.suppress(ValueError, RecursionError):
+                found = parse(text)
+            window = Window(io.StringIO(text))
+        for number, value in enumerate(json_array(window, str(path)) if found is None else found, 1):
+            yield Row(f"record {number}", value)
 
 
 def jsonl_lines(path: Path, problems: Problems, places: Collection[int] | None = None) -> Iterator[tuple[str, str]]:
