@@ -10,7 +10,9 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
-SELDOM = 100_000  # new objects between two looks; Python's own number is 700
+# New objects between two looks at the young; looks at the young for one at the older; and for one at all that is alive,
+# which takes a second and more. Python's own numbers are 700, 10 and 10.
+SELDOM = 10_000, 10, 1_000
 
 
 @contextlib.contextmanager
@@ -21,7 +23,7 @@ def seldom_collected() -> Iterator[None]:
         yield
         return
     gc.freeze()
-    gc.set_threshold(max(before[0], SELDOM), *before[1:])
+    gc.set_threshold(*map(max, before, SELDOM))
     try:
         yield
     finally:

@@ -42,7 +42,9 @@ def add_baselines(
     text_metrics = [row for row in metrics if row.side == "texts" and row.less is None]
     model = Averages(outcomes, seed, metrics=text_metrics, keep_empty=True)
     blind = {
-        name: Averages(outcomes_of(taught_rows(items, of_texts)), seed, metrics=text_metrics, keep_empty=True)
+        name: Averages(
+            outcomes_of(taught_rows(items, of_texts, outcomes.rows)), seed, metrics=text_metrics, keep_empty=True
+        )
         for name, of_texts in scores.items()
     }
     splits = sorted({tags.get("split", "") for tags in outcomes.tags})

@@ -111,6 +111,8 @@ def evaluate(
     `metrics` are your own (`metrics.Metric`), measured and shown with ours.
     """
     called = name or (benchmark.name if benchmark else "items")
+    if benchmark is not None:
+        require_tags(benchmark, items[:limit])
     return _evaluate(model, ItemsTask(called, items[:limit], images, benchmark, limit, tuple(metrics)), **options)
 
 
@@ -148,8 +150,6 @@ class ItemsTask:
         return None if self.images is None else str(self.images)
 
     def about(self) -> BenchmarkId:
-        if self.benchmark is not None:
-            require_tags(self.benchmark, self.items)
         return benchmark_id(self.items, self.benchmark, self.name, self.limit)
 
     def photos(self, how: ScoringOptions) -> dict[str, bytes]:
@@ -174,12 +174,15 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
         stack.enter_context(steady())
         if folder is not None:
             stack.enter_context(run_folder.locked(str(folder)))
-        parts: dict[str, Any] = {
-            "benchmark": task.about(),
-            "model": model_card(model, probe=folder is not None),
-            "settings": settings_of(model, seed, how.allow_missing, how.batch_size, own),
-        }
-        if folder is not None:
+        # What depends on the texts alone is computed while photos are decoded, if that leaves a core for it. An empty
+        # folder holds no other run that would be refused.
+        spare = task.kind == "items" and how.workers > 2 and len(task.items) >= MANY
+        fresh = folder is None or not any(folder.iterdir())
+        about = stack.enter_context(ahead(task.about, fork=spare and fresh))
+        parts: dict[str, Any] = {} if spare and fresh else {"benchmark": about()}
+        parts["model"] = model_card(model, probe=folder is not None)
+        parts["settings"] = settings_of(model, seed, how.allow_missing, how.batch_size, own)
+        if folder is not None and not (spare and fresh):
             claim(folder, parts)
         if folder is not None and is_finished(folder):  # only then are the photos read for their hashes alone
             how.ranks.lead(scores=False)
@@ -191,11 +194,13 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
                 refuse_other_metrics(folder, record, outcomes, own)
             return Result(record, rows, outcomes, read_from=folder)
         how.ranks.lead(scores=True)
-        # The texts are measured while photos are decoded, if that leaves a core for it.
-        spare = task.kind == "items" and how.workers > 2 and len(task.items) >= MANY
         from_texts = stack.enter_context(ahead(lambda: task.from_texts(parts["model"].context_length), fork=spare))
         scoring = task.score(model, how)
         parts["images"] = images_id(scoring.digests)
+        if spare and fresh:
+            parts["benchmark"] = about()
+            if folder is not None:
+                claim(folder, parts)
         scored = time.monotonic()
         outcomes, measured = _measured(model, task, scoring, parts, seed, from_texts)
         record = new_record(

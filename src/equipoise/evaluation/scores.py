@@ -174,12 +174,22 @@ class Scores(Sequence[ItemScores]):
             found.images.append(None if item.image is None else item.image.path)
             found.tags.append(tags.setdefault((*item.tags.items(),), item.tags))
         right = np.array([1 + len(item.positives) for item in items], np.int64)
-        widths = right + np.array([len(item.negatives) for item in items], np.int64)
+        found._fill(values, right, np.array([len(item.negatives) for item in items], np.int64))
+        return found
+
+    def like(self, values: Floats) -> Scores:
+        """Other scores of the same texts, in the order of `of_items`."""
+        found = Scores()
+        found.ids, found.images, found.tags = self.ids, self.images, self.tags
+        found._fill(values, self.right.counts, self.negatives.counts)
+        return found
+
+    def _fill(self, values: Floats, right: NDArray[np.int64], negatives: NDArray[np.int64]) -> None:
+        widths = right + negatives
         place = np.arange(len(values)) - np.repeat(widths.cumsum() - widths, widths)
         is_right = place < np.repeat(right, widths)
-        found.right = Lists.of(values[is_right], right)
-        found.negatives = Lists.of(values[~is_right], widths - right)
-        return found
+        self.right = Lists.of(values[is_right], right)
+        self.negatives = Lists.of(values[~is_right], negatives)
 
     @classmethod
     def of(cls, rows: Iterable[ItemScores]) -> Scores:

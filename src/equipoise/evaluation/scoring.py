@@ -147,11 +147,14 @@ def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores
     return _cosine_rows(usable, found, text_scores)
 
 
-def taught_rows(items: Sequence[Item], scores: Sequence[list[float]]) -> Sequence[ItemScores]:
-    """Scores of texts alone: a text has the same score with every image."""
+def taught_rows(
+    items: Sequence[Item], scores: Sequence[list[float]], like: Sequence[ItemScores] | None = None
+) -> Sequence[ItemScores]:
+    """Scores of texts alone: a text has the same score with every image. `like` are other scores of these items."""
     if _alternatives(items):
         return [_row(item, values * len(item.images())) for item, values in zip(items, scores, strict=True)]
-    return Scores.of_items(items, np.fromiter(chain.from_iterable(scores), np.float64))
+    values = np.fromiter(chain.from_iterable(scores), np.float64)
+    return like.like(values) if isinstance(like, Scores) else Scores.of_items(items, values)
 
 
 def _tell_kept(model: Any, counts: Mapping[str, int]) -> None:

@@ -158,7 +158,8 @@ def checked(
     """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
 
     pydantic takes the last of two equal keys. A line with no more keys than its record has none (without a space before
-    a colon they can be counted); any other is parsed once more to find them. `doubled` is False where we wrote the line ourselves and it cannot have any.
+    a colon they can be counted); any other is parsed once more to find them. `doubled` is False where we wrote the line
+    ourselves and it cannot have any.
     """
     seen: dict[str, str] = {}
     count_keys = getattr(kind, "keys_set", None)
