@@ -192,3 +192,38 @@ def test_verdicts_leave_the_page_as_a_diff(tmp_path: Path, visit: Any, width: in
     ]
     page.reload()
     assert page.locator("#count").inner_text() == "2 of 10 judged, 1 to change"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(browsing.CHROMIUM is None, reason="needs a browser: apt-get install chromium")
+def test_two_courts_of_the_same_items_keep_each_others_verdicts(tmp_path: Path, visit: Any) -> None:
+    from equipoise.study.page import write_court
+
+    items = [Item(id=f"i{n}", caption=f"cat {n}", negatives=texts(f"dog {n}")) for n in range(60)]
+    for name, failed in (("first", range(10)), ("second", range(9, 19))):  # one item is in both
+        outcomes = {model: {f"i{n}": n not in failed for n in range(60)} for model in "abc"}
+        for place, answers in enumerate(outcomes.values()):  # different models
+            answers[f"i{30 + place}"] = False
+        write_court(tmp_path / f"{name}.html", court(items, "mine", outcomes), items, None)
+
+    def counted(page: Any, words: str) -> None:
+        page.wait_for_function("words => document.getElementById('count').textContent.startsWith(words)", arg=words)
+
+    first = visit((tmp_path / "first.html").as_uri())
+    tab = visit((tmp_path / "first.html").as_uri(), context=first.context)
+    for place in range(10):
+        first.locator(".card select").nth(place).select_option("drop")
+    counted(first, "10 of 10")
+    second = visit((tmp_path / "second.html").as_uri(), context=first.context)
+    counted(second, "1 of 10")
+    first.reload()
+    counted(first, "10 of 10")
+    both = second.locator(".card", has_text="cat 9").locator("select")
+    assert both.input_value() == "drop"
+    second.locator(".card", has_not_text="cat 9").locator("select").first.select_option("right")
+    both.select_option("")
+    first.reload()
+    counted(first, "9 of 10")
+    counted(tab, "9 of 10")
+    second.reload()
+    counted(second, "1 of 10")

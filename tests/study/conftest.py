@@ -13,7 +13,7 @@ from PIL import Image
 
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.study.making import make_study
-from equipoise.study.questions import ANSWERS, Study, in_study_order, shown_order
+from equipoise.study.questions import ANSWERS, Study, in_study_order, page_of, shown_order
 
 Make = Callable[..., Path]
 
@@ -72,7 +72,8 @@ def stored(study: Study, annotator: str, number: int, best: str = "cp", tie: boo
 
 def answers_file(path: Path, about: Study, rows: Any, annotator: str = "anna", **fields: Any) -> Path:
     """What a page's button "Download answers" makes."""
-    value = {"format": ANSWERS, "study": about.digest, "annotator": annotator, "answers": rows} | fields
+    head = {"format": ANSWERS, "study": about.digest, "annotator": annotator}
+    value = head | {"page": page_of(about, annotator.strip().casefold()), "answers": rows} | fields
     path.write_text(json.dumps(value))
     return path
 

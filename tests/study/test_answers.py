@@ -30,12 +30,21 @@ def test_two_files_of_one_person(make: Make, tmp_path: Path) -> None:
         read_answers(study, files)
 
 
+def test_a_file_under_another_name_is_refused(make: Make, tmp_path: Path) -> None:
+    study = read_study(make())
+    path = answers_file(tmp_path / "a.json", study, [row(study, number) for number in range(8)])
+    path.write_text(path.read_text().replace('"annotator": "anna"', '"annotator": "ben"'))
+    with pytest.raises(UserError, match="page of ben"):  # its texts have anna's order
+        read_answers(study, [path])
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
         ({"format": "another"}, "not the answers of a study"),
         ({"study": "0" * 64}, r"another study \(0000000000…\)"),
         ({"annotator": ""}, "expected a name"),
+        ({"page": None}, "page of anna"),
         ({"answers": {}}, "expected a list"),
     ],
 )

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from tests import browsing
 from tests.browsing import Visit, visiting
-from tests.study.conftest import Make
+from tests.study.conftest import Make, answers_file
 
 from equipoise.data.items import texts
 from equipoise.study.page import write_page
-from equipoise.study.questions import in_study_order, read_answers, read_study, screen
+from equipoise.study.questions import in_study_order, page_of, read_answers, read_study, screen
 
 pytestmark = browsing.NEEDED
 browser = browsing.browser
@@ -186,7 +186,92 @@ def test_kept_downloaded_and_read_back(make: Make, visit: Visit, tmp_path: Path)
     other.set_input_files("#load", late)
     done(other, "3 of 3")
     other.set_input_files("#load", early)
-    said(other, "older than what is on this page")
+    said(other, "0 answers were added")
+    done(other, "3 of 3")
+
+
+def test_two_tabs_keep_the_answers_of_both(make: Make, visit: Visit) -> None:
+    folder = make(n=4)
+    one = visit(address := write(folder))
+    two = visit(address, context=one.context)
+    begin(one)
+    begin(two)
+    press(one, "1 2 3 Enter 2 1 3 Enter 3 2 1 Enter")
+    done(one, "3 of 4")
+    done(two, "3 of 4")
+    press(two, "3 1 2 Enter")  # the same question, the first, answered again
+    two.wait_for_selector("#ask:not([hidden])")
+    press(one, "1 2 3 Enter")
+    done(two, "4 of 4")
+    two.reload()
+    two.click("#begin")
+    done(two, "4 of 4")
+    assert given(two, folder) == [[2, 3, 1], [2, 1, 3], [3, 2, 1], [1, 2, 3]]
+
+
+def loaded(tab: Any, folder: Path, values: list[Any], **fields: Any) -> None:
+    """Load a file with these answers to the first questions of anna's screen; None: not answered."""
+    study = read_study(folder)
+    order = [question["question"] for question in screen(study, "anna")]
+    rows = [{"question": order[place], "value": value} for place, value in enumerate(values) if value is not None]
+    tab.evaluate("document.getElementById('told').textContent = ''")
+    tab.set_input_files("#load", answers_file(folder.parent / "load.json", study, rows, **fields))
+
+
+def test_loaded_answers_are_merged_and_stored_at_once(make: Make, visit: Visit) -> None:
+    folder = make(n=4)
+    page = visit(write(folder))
+    begin(page)
+    loaded(page, folder, [None, [2, 1, 3]])
+    said(page, "1 answers were added")
+    page.reload()
+    begin(page)
+    done(page, "1 of 4")
+    press(page, "3 2 1 Enter")
+    page.evaluate("window.confirm = (words) => { window.asked = words; return false; }")
+    loaded(page, folder, [[1, 2, 3], [2, 1, 3], [1, 1, 1]])
+    said(page, "1 answers were added, 0 replaced")
+    assert "1 answers in this file differ" in page.evaluate("window.asked")
+    assert given(page, folder) == [[3, 2, 1], [2, 1, 3], [1, 1, 1], None]
+    page.evaluate("window.confirm = () => true")
+    loaded(page, folder, [[1, 2, 3]])
+    said(page, "0 answers were added, 1 replaced")
+    assert given(page, folder) == [[1, 2, 3], [2, 1, 3], [1, 1, 1], None]
+
+
+@pytest.mark.parametrize(
+    ("ask", "value"),
+    [
+        ("rank", [1, 2]),
+        ("rank", [1, 3, 3]),
+        ("rank", [0, 1, 2]),
+        ("rank", ["1", "2", "3"]),
+        ("rank", "123"),
+        ("pairs", {"same": "yes", "grammatical": ["yes"], "plausible": ["yes", "no"]}),
+        ("pairs", {"same": "yes", "grammatical": ["yes", "no"], "plausible": ["yes", "maybe"]}),
+        ("pairs", [1, 2]),
+    ],
+)
+def test_a_damaged_file_changes_nothing(make: Make, visit: Visit, ask: str, value: Any) -> None:
+    folder = make(n=4, ask=ask)
+    page = visit(write(folder))
+    begin(page)
+    loaded(page, folder, [value])
+    said(page, "damaged")
+    page.reload()
+    begin(page)
+    done(page, "0 of 4")
+
+
+def test_a_file_with_no_rows_or_of_another_page(make: Make, visit: Visit) -> None:
+    folder = make(n=4)
+    page = visit(write(folder))
+    begin(page)
+    for answers in ([None], {"a": 1}, None, [{"question": 99, "value": [1, 2, 3]}]):
+        loaded(page, folder, [], answers=answers)
+        said(page, "damaged")
+    loaded(page, folder, [[1, 2, 3]], page=page_of(read_study(folder), "ben"))
+    said(page, "does not hold")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")])

@@ -15,7 +15,7 @@ from equipoise.data.images import ImageProblem, open_source
 from equipoise.data.items import Item
 from equipoise.report.gallery import embedded, small_picture
 from equipoise.report.page import digest, page_part, templates
-from equipoise.study.questions import IMAGES, Study, picture_name, screen
+from equipoise.study.questions import IMAGES, Study, page_of, picture_name, screen
 
 MARK = '<meta name="generator" content="equipoise audit">'
 SHARE, MOST = 0.04, 200  # of the queue on the page; more photos make it slow
@@ -30,7 +30,7 @@ def write_page(folder: Path, study: Study, annotator: str, out: Path) -> int:
         if hashlib.sha256(data).hexdigest() != picture.sha256:
             raise UserError(f"{path}: missing, or not the picture this study was made with; make the study again")
         pictures.append(f"data:image/jpeg;base64,{base64.b64encode(data).decode()}")
-    about = {"ask": study.ask, "study": study.digest, "annotator": annotator, "pictures": pictures}
+    about = {"ask": study.ask, "study": study.digest, "annotator": annotator, "page": page_of(study, annotator)}
     style, script = page_part("study.css", "study"), page_part("study.js", "study")
     # Only our script and style may run, by hash; nothing is fetched.
     policy = (
@@ -45,7 +45,7 @@ def write_page(folder: Path, study: Study, annotator: str, out: Path) -> int:
         count=len(study.questions),
         style=style,
         script=script,
-        data=embedded({**about, "questions": screen(study, annotator)}),
+        data=embedded({**about, "pictures": pictures, "questions": screen(study, annotator)}),
     )
     write_own(out, text, '<meta name="generator" content="equipoise study page">')
     return len(text.encode())

@@ -114,6 +114,11 @@ def drawn(*parts: object) -> str:
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
 
+def page_of(study: Study, annotator: str) -> str:
+    """Identifies an annotator's page: a file under another name has its texts in another order."""
+    return drawn(study.digest, annotator)
+
+
 def shown_order(study: Study, annotator: str, question: Question) -> list[int]:
     """Which text is at each place of the annotator's screen."""
     return sorted(
@@ -177,7 +182,8 @@ def read_answers(study: Study, paths: Sequence[Path]) -> dict[str, dict[int, Val
         annotator, given = _read_file(study, path)
         if annotator in found:
             raise UserError(
-                f"{path}: a second file of {annotator}; name only the newer one (two people need two names)"
+                f"{path}: a second file of {annotator}; name only the newer one. Two people need a page each: "
+                "`equipoise study page FOLDER --annotator NAME`"
             )
         found[annotator] = given
     return found
@@ -190,6 +196,12 @@ def _read_file(study: Study, path: Path) -> tuple[str, dict[int, Value]]:
     if value.get("study") != study.digest:
         raise UserError(f"{path}: answers to another study ({str(value.get('study'))[:10]}…); score them with that one")
     annotator, answers = annotator_name(value.get("annotator")), value.get("answers")
+    if value.get("page") != page_of(study, annotator):
+        raise UserError(
+            f"{path}: not downloaded from the page of {annotator}, so the order of its texts is unknown. Use the file "
+            "under the name of its page. A file without `page` is of an older version: make the page of the same name "
+            "again, load the file there and download it."
+        )
     if not isinstance(answers, list):
         raise UserError(f"{path}: answers: expected a list. {_AGAIN}")
     problems = Problems(str(path))

@@ -85,7 +85,7 @@
       return;
     }
     tell("");
-    keep(questions[at], value());
+    keep([[questions[at].question, value()]]);
     go(next());
   }
   function undo() {
@@ -98,7 +98,7 @@
     } else if (questions[at] && !ranking && said.length) said.pop();
     else if (at > 0) {
       const answer = questions[at - 1].value;
-      keep(questions[at - 1], null);
+      keep([[questions[at - 1].question, null]]);
       go(at - 1);
       recall(answer);
       if (answer) tell("Taken back. Change it, or save it again with Enter.");
@@ -232,20 +232,51 @@
   const kept = `equipoise-study/${data.study}/${data.annotator}`;
   const answers = () => questions.filter((one) => one.value !== null).map(({ question, value }) => ({ question, value }));
 
-  function keep(question, answer) {
-    question.value = answer;
+  function fits(question, value) {
+    const texts = question.texts.length;
+    if (ranking) {
+      const ranks = Array.isArray(value) && value.length === texts ? new Set(value) : new Set();
+      return ranks.size > 0 && [...ranks].every((rank) => Number.isInteger(rank) && rank >= 1 && rank <= ranks.size);
+    }
+    const lists = [[value?.same], value?.grammatical, value?.plausible];
+    const words = SAID.map(([word]) => word);
+    return lists.every((said, place) => Array.isArray(said) && said.length === (place ? texts : 1) && said.every((word) => words.includes(word)));
+  }
+  // The answers of a file or of the storage by question; null where one of them fits no question.
+  function read(rows) {
+    const known = new Map(questions.map((one) => [one.question, one]));
+    const found = new Map();
+    for (const row of Array.isArray(rows) ? rows : [null]) {
+      const question = known.get(row?.question);
+      if (!question || found.has(row.question) || !fits(question, row.value)) return null;
+      found.set(row.question, row.value);
+    }
+    return found;
+  }
+  function stored() {
+    try { return read(JSON.parse(localStorage.getItem(kept))) || new Map(); } catch { return new Map(); }
+  }
+  function fill(given) {
+    questions.forEach((one) => { if (given.has(one.question)) one.value = given.get(one.question); });
+  }
+  // Another tab may have stored answers since, so they are read before each write.
+  function keep(changes) {
+    fill(new Map([...stored(), ...changes]));
     try {
       localStorage.setItem(kept, JSON.stringify(answers()));
     } catch {
       tell("This browser keeps nothing: download your answers before you close the page.", true);
     }
   }
-  function fill(rows) {
-    const given = new Map(rows.map((row) => [row.question, row.value]));
+  addEventListener("storage", (event) => {
+    if (event.key !== kept || event.newValue === null) return; // cleared storage takes nothing from this tab
+    const given = stored();
     questions.forEach((one) => { one.value = given.get(one.question) ?? null; });
-  }
+    if (at === questions.length) begin();
+    else if (at >= 0) draw();
+  });
   function download() {
-    const file = { format: "equipoise study answers", study: data.study, annotator: data.annotator, answers: answers() };
+    const file = { format: "equipoise study answers", study: data.study, annotator: data.annotator, page: data.page, answers: answers() };
     const link = make("a");
     link.href = URL.createObjectURL(new Blob([JSON.stringify(file, null, 1)], { type: "application/json" }));
     link.download = `answers-${data.annotator.replace(/[^\p{L}\p{N}]+/gu, "-")}.json`;
@@ -259,16 +290,22 @@
     if (!chosen) return;
     let found = null;
     try { found = JSON.parse(await chosen.text()); } catch { /* said below */ }
-    if (!found || found.study !== data.study || found.annotator !== data.annotator || !Array.isArray(found.answers)) {
+    if (!found || found.study !== data.study || found.annotator !== data.annotator || (found.page ?? data.page) !== data.page) {
       tell("This file does not hold your answers to this study.", true);
       return;
     }
-    if (found.answers.length < answers().length) {
-      tell("That file is older than what is on this page; nothing was changed.", true);
+    const given = read(found.answers);
+    if (!given) {
+      tell("This file is damaged: some of its answers do not fit the questions. Nothing was changed.", true);
       return;
     }
-    fill(found.answers);
+    const here = new Map(answers().map(({ question, value }) => [question, value]));
+    const fresh = [...given].filter(([question]) => !here.has(question));
+    const other = [...given].filter(([question, value]) => here.has(question) && JSON.stringify(here.get(question)) !== JSON.stringify(value));
+    const taken = other.length > 0 && confirm(`${other.length} answers in this file differ from those on this page. Replace those on this page?`);
+    keep(taken ? [...fresh, ...other] : fresh);
     begin();
+    tell(`${fresh.length} answers were added, ${taken ? other.length : 0} replaced.`);
     event.target.blur();
   }
   function begin() {
@@ -278,8 +315,7 @@
   byId("download").addEventListener("click", download);
   byId("load").addEventListener("change", load);
   byId("begin").addEventListener("click", begin);
-  let before = [];
-  try { before = JSON.parse(localStorage.getItem(kept) || "[]"); } catch { /* none */ }
-  fill(before);
+  questions.forEach((one) => { one.value = null; });
+  fill(stored());
   byId("start").hidden = false;
 })();
