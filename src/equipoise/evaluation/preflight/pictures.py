@@ -14,7 +14,7 @@ from equipoise.evaluation.preflight.checks import ROUNDING, Verdict, check
 from equipoise.evaluation.preflight.distances import HARMFUL, scale
 from equipoise.evaluation.preflight.tested_model import TestedModel
 from equipoise.evaluation.record import Check
-from equipoise.models import OF_PHOTOS, kind_named
+from equipoise.models import OF_PHOTOS
 from equipoise.models.preprocess import CLIP_MEAN, CLIP_STD
 
 KNOWN = {  # mean and standard deviation of pixels from 0 to 1
@@ -32,7 +32,7 @@ def _exif_rotation(tested: TestedModel) -> Check:
     one, other = tested.rows_of_pictures(probes.rotated())
     moved = float(np.linalg.norm(one - other)) / scale(tested.rows_of_pictures(probes.shapes()))
     found = f"{'applied' if moved <= HARMFUL else 'ignored'} (drift {moved:.2g})"
-    known = moved <= HARMFUL or kind_named(tested.spec) in {*OF_PHOTOS, "served"}
+    known = moved <= HARMFUL or tested.kind_of_spec in {*OF_PHOTOS, "served"}
     return check("exif rotation", moved, found, "fine" if known else "suspicious")
 
 

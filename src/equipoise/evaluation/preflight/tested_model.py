@@ -40,7 +40,7 @@ def two_pictures() -> list[Image.Image]:
 
 class TestedModel:
     def __init__(self, model: Any, spec: str) -> None:
-        self.model, self.spec, self.kind = model, spec, kind_of(model)
+        self.model, self.spec, self.kind, self.kind_of_spec = model, spec, kind_of(model), spec.partition(":")[0]
         self._last_norms: Vector = np.ones(0, np.float32)  # of the rows of the last answer, before they were normalised
         self.watched_rows: Vector = np.ones((0, 0), np.float32)  # of the pictures of `network`
         self.text_norms: dict[str, Vector] = {}  # the same of each text of `text_rows`; empty for a pair scorer

@@ -17,7 +17,7 @@ from equipoise.evaluation.preflight.checks import check
 from equipoise.evaluation.preflight.distances import HARMFUL, drift
 from equipoise.evaluation.preflight.tested_model import TestedModel
 from equipoise.evaluation.record import Check
-from equipoise.models import OF_PHOTOS, kind_named
+from equipoise.models import OF_PHOTOS
 
 SENTENCE = "there is no dog, but 2 cats' toys"
 OTHER_RESIZE = 0.15  # drift; another filter has 0.11 at 48 pixels
@@ -38,7 +38,7 @@ def _untrained(tested: TestedModel) -> Check | None:
 def _reference(tested: TestedModel) -> Check | None:
     """A network of transformers knows the folder that it came from. The folder as equipoise loads it must answer the
     same; a template, an adapter or training in memory may be the reason where it does not."""
-    if not tested.encodes or kind_named(tested.spec) in OF_PHOTOS or (folder := _folder(tested)) is None:
+    if not tested.encodes or tested.kind_of_spec in OF_PHOTOS or (folder := _folder(tested)) is None:
         return None
     from equipoise.models.hf import load_folder
 
@@ -46,8 +46,8 @@ def _reference(tested: TestedModel) -> Check | None:
         other = load_folder(folder, spec=f"hf:{folder}", device="cpu")
     except UserError:  # of a family that hf: does not load
         return None
-    texts = [*probes.SHORT, *probes.WORDS[-20:], *probes.endings(8), *probes.SAME_WORDS[0], SENTENCE]
-    pictures = [picture for picture, _ in probes.probe_set()[::5]]
+    texts = [*probes.SHORT[::3], *probes.WORDS[-12:], probes.endings(8)[0], probes.SAME_WORDS[0][0], SENTENCE]
+    pictures = [picture for picture, _ in probes.probe_set()[::13]]
     moved = {
         "texts": _away(other.embed_texts(texts), tested.rows_of_texts(texts)),
         "pictures": _away(other.embed_images(pictures), tested.rows_of_pictures(pictures)),
