@@ -101,6 +101,54 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("caption", "swapped"),
+    [
+        ("A kitchen with a stove, sink and other items.", "A kitchen with a sink, stove and other items."),
+        ("a bedroom with a bed a lamp and a desk", "a bedroom with a bed a desk and a lamp"),
+        ("A couch and chairs in a room.", "Chairs and a couch in a room."),
+        ("A clock and wooden table in a room.", "A wooden table and a clock in a room."),
+        ("A plate of food and a fork on a table.", "A fork and a plate of food on a table."),
+        ("A bowl of apples and bananas sits on a cloth.", "A bowl of bananas and apples sits on a cloth."),
+        ("A street filled with people and cars.", "A street filled with cars and people."),
+        ("a street with a lot of cars and some lights", "a street with some lights and a lot of cars"),
+        ("A hot dog with mustard and ketchup on a plate.", "A hot dog with ketchup and mustard on a plate."),
+        ("A small bathroom with a toilet and sink in it.", "A small bathroom with a sink and toilet in it."),
+        ("A boat next to a dock and a building", "A boat next to a building and a dock"),
+        ("A man wearing a vest and hat posing for a picture", "A man wearing a hat and vest posing for a picture"),
+        ("A man and woman holding drinks at a party", "A woman and man holding drinks at a party"),
+        ("Two dogs and a ball on a lawn", "A ball and two dogs on a lawn"),
+        ("A green, yellow and grey bird on a branch", "A green, grey and yellow bird on a branch"),
+        ("A black and white dog runs", "A white and black dog runs"),
+        ("A train painted orange and yellow.", "A train painted yellow and orange."),
+        ("A blue and silver motorcycle on a beach.", "A silver and blue motorcycle on a beach."),
+        ("A man holding his racket and smiling", "A man smiling and holding his racket"),
+    ],
+)
+def test_sides_that_earlier_rules_refused(caption: str, swapped: str) -> None:
+    assert swaps(caption)[:1] == [swapped]
+
+
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "A herd of sheep and a person on a horse.",
+        "Plates of food and glasses of wine",
+        "a ham and cheese sandwich",
+        "a mother and baby zebra in the grass",
+        "A zebra and baby in a field.",
+        "A hot dog and drink are on a tray.",
+        "a mug and windex on a rail",
+        "A kitchen countertop and some books on a shelf.",
+        "Small plate of food with mixed vegetables and meat.",
+        "A black and white photo of a man",
+        "A red, white and blue kite in the sky",
+    ],
+)
+def test_nothing_where_wider_rules_would_go_wrong(caption: str) -> None:
+    assert swaps(caption) == []
+
+
+@pytest.mark.parametrize(
     "caption",
     [
         'a cake that reads "Kate and Luke"',  # what a sign says
@@ -109,14 +157,10 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "A bear is dirty and is laying on the ground.",
         "The shirt is orange and has a flag patch on the shoulder.",
         "some chairs white pillows and a lamp",  # commas are missing
-        "a bath room with a mirror a shower stall and curtains",
-        "A black and white dog runs",
-        "A man, a woman, a girl, and a younger girl look puzzled",
         "A person standing between plants in buckets and a banana box",
         "Men standing on sand with fishing pole and boat in water",
         "A parking lot and treed areas in the lot",
         "A mother and child walk",
-        "Two dogs and a ball on a lawn",  # who comes before what
         "A lane with lots of lights and traffic lights",
         "A refrigerator stuffed with food and condiments",
         "A woman holding a pot lid and a spoon in stir fry",
@@ -162,7 +206,6 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "some bushes and building",
         "bottles and glasses of wine",
         "man and son on a beach",
-        "a road and stop sign",
         "a man is laying next to a woman and looking at her",
         "a person is climbing and has reached the top",
         "a woman walks and talks on her phone",
