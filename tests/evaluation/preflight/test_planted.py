@@ -238,6 +238,18 @@ class Bilinear(Loader):
         return super().cut(image) if image.width != image.height else image.resize((48, 48), 2)
 
 
+class SeenTwice(Loader):
+    """The mirror image of each picture and the picture, averaged."""
+
+    def see(self, pixels: torch.Tensor) -> torch.Tensor:
+        both = super().see(torch.stack([pixels.flip(3), pixels], 1).flatten(0, 1))
+        return both.unflatten(0, (-1, 2)).mean(1)
+
+
+def test_several_views_of_a_picture_are_not_wrong() -> None:
+    assert "wrong" not in not_fine(SeenTwice()).values()
+
+
 @pytest.mark.parametrize(("right", "expected"), [(Template, {"reference": "suspicious"}), (Bilinear, {})])
 def test_a_loader_that_differs_by_choice_is_not_wrong(right: type, expected: dict[str, str]) -> None:
     assert not_fine(right()) == expected

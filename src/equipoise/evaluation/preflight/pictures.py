@@ -67,7 +67,7 @@ def pixels_seen(tested: TestedModel) -> Check | None:
     each = seen.pixels[:: len(seen.pixels) // 5][:5]  # a network may look at each of the five several times
     black, white, red, quarters, fine = [pixels[-1] for pixels in each]
     low, high = _middle(black), _middle(white)
-    span = np.where(np.abs(high - low) < 1e-12, 1e-12, high - low)
+    span = _span(low, high)
     mean, std = -low / span, 1 / span
     name = next((key for key, known in KNOWN.items() if _same(known, (mean, std))), None)
     shown = f"mean {_three(mean)}, deviation {_three(std)} ({name or 'of no common model'})"
@@ -113,6 +113,10 @@ def _resampled(pixels: NDArray[np.float32]) -> float:
     return float(min(away))
 
 
+def _span(low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.where(np.abs(high - low) < 1e-12, np.float32(1e-12), high - low)
+
+
 def _middle(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
     height, width = pixels.shape[1:]
     return np.asarray(pixels[:, height // 2, width // 2], np.float32)
@@ -144,7 +148,7 @@ def _stated(model: Any) -> tuple[Any, Any] | None:
     black, white = _own_pixels(model, probes.solid((0, 0, 0))), _own_pixels(model, probes.solid((255, 255, 255)))
     if black is None or white is None or black.ndim != 3 or len(black) != 3:
         return None
-    span = _middle(white) - _middle(black)
+    span = _span(_middle(black), _middle(white))
     return -_middle(black) / span, 1 / span
 
 

@@ -52,8 +52,8 @@ def _reference(tested: TestedModel) -> Check | None:
         "texts": _away(other.embed_texts(texts), tested.rows_of_texts(texts)),
         "pictures": _away(other.embed_images(pictures), tested.rows_of_pictures(pictures)),
     }
-    pixels = tested.network.pictures.pixels
-    if len(pixels) == len(tested.watched_rows) and pixels[0].shape[2:] == other.preprocess.image_size:
+    pixels = tested.network.pictures.pixels  # a model may look at several views of a picture
+    if [one.shape[::2] for one in pixels] == [(1, other.preprocess.image_size[0])] * len(tested.watched_rows):
         moved["the same pixels"] = _away(other.encode_images(np.concatenate(pixels)), tested.watched_rows)
     parts = ", ".join(f"{name} drift {value:.2g}" for name, value in moved.items())
     bad = moved.pop("pictures") > OTHER_RESIZE or max(moved.values()) > HARMFUL
