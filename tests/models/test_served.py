@@ -293,6 +293,20 @@ def test_a_spec_that_is_none(spec: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["key=sk-PASTED99", "api_key=sk-PASTED99", "key=PASTED99", "key=sk-PASTED99&budget=x", "budget=sk-PASTED99"],
+)
+def test_a_key_in_the_spec_is_neither_kept_nor_shown(serve: Make, photos: Path, tmp_path: Path, option: str) -> None:
+    server = serve(_yes)
+    write_items(tmp_path / "own.jsonl", _items(3))
+    arguments = ["eval", _spec(server, option), "--bench", str(tmp_path / "own.jsonl"), "--images", str(photos)]
+    done = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "run"), "--cache", str(tmp_path / "c")])
+    assert isinstance(done.exception, UserError) and not server.requests
+    assert "PASTED99" not in f"{done.output}{done.exception}"
+    assert not any(b"PASTED99" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
 def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int) -> None:
     """5% errors, 2% time-outs, a kill in the middle: every pair once, none lost, the budget kept."""
     rng = random.Random(0)

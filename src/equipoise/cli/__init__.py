@@ -197,7 +197,7 @@ def evaluate(
         if one.kind == "items":
             check_photos(one.items[:limit], one.images, allow_missing)  # before torch, which takes seconds to load
     if shown == "text" and is_watched():
-        typer.echo(printable(f"loading {model} ..."), err=True)
+        typer.echo(printable(f"loading {model.partition('?')[0]} ..."), err=True)  # options may hold a key by mistake
     with steady(), joined() as ranks:
         judged, store = load_model(model, device=device, dtype=dtype), None if no_cache else cache or default_cache()
         checks = _preflight(judged, model, store, skip_preflight) if ranks.number == 0 else None

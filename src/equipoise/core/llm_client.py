@@ -24,6 +24,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,8 +96,20 @@ def _key(name: str) -> bytes:
 
 _LONGEST_PAUSE = 60.0
 _MOST_BYTES = 1 << 20  # of a response
+_MOST_SHOWN = 300  # characters of a server's message
+_THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
 _REFUSALS = 20  # if so many are refused before any is answered, the settings are wrong
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+
+
+def check_key_name(name: str) -> None:
+    """Refuse what is not the name of a variable. It may be the key itself, so it is not shown."""
+    known = name == "OPENAI_API_KEY" or name in os.environ  # a server without keys needs none
+    if not (known and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)):
+        raise UserError(
+            "key: expected the name of an environment variable that is set, as in OPENAI_API_KEY, not the key itself: "
+            "export MY_KEY=..., then name MY_KEY"
+        )
 
 
 @dataclass(frozen=True)
@@ -115,14 +128,17 @@ class LlmSettings:
     budget: int | None = None  # requests to this model at this address, over all tries and runs with this cache
 
     def __post_init__(self) -> None:
+        check_key_name(self.key_variable)
         try:
             parts = urllib.parse.urlsplit(self.url)
             right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+            right = right and "@" not in self.url.replace(parts.netloc, "", 1)  # user:pa/ssword@host
         except ValueError:  # http://[::1
             right = False
-        if not right:
+        if not right:  # it may hold a password, so it is not shown
             raise UserError(
-                f"--llm {self.shown!r}: expected the base address of a server, as in http://127.0.0.1:8000/v1"
+                "--llm: expected the base address of a server, as in http://127.0.0.1:8000/v1; in a password, write "
+                "/ as %2F, # as %23, ? as %3F and @ as %40"
             )
         if not self.model:
             raise UserError("--llm needs --llm-model, the name under which the server knows the model")
@@ -162,6 +178,9 @@ class Llm:
         self._refused = 0
         self._counting = threading.Lock()
         self._given = self._kept = 0
+        address = urllib.parse.urlsplit(settings.url)
+        if address.scheme == "http" and address.hostname not in _THIS_MACHINE and any(settings.secrets()):
+            logging.warning("%s: http sends the key or password unencrypted; https does not", settings.shown)
 
     def answered(self) -> tuple[int, int]:
         """(answers, those from the cache) since the last call."""
@@ -196,27 +215,28 @@ class Llm:
     def complete(self, messages: list[dict[str, Any]], max_tokens: int, **more: Any) -> dict[str, Any] | None:
         """The server's whole answer, not cached; None if it refused the request."""
         settings, failure, pause = self.settings, "", 0.0
+        request = self._request(messages, max_tokens, more)
         for attempt in range(settings.tries):
             time.sleep(pause)
             # Jitter, so that threads that failed together do not retry together.
             pause = min(_LONGEST_PAUSE, settings.pause * 2**attempt * (0.75 + random.random() / 2))
             self.spend()
             try:
-                answer = _read_body(self._post(messages, max_tokens, more))
-            except urllib.error.HTTPError as error:
-                failure = f"{error.code} {error.reason}: {_message(error)}"
-                if place := error.headers.get("Location"):
-                    failure += f" it points to {place}"
-                failure = self._safe(failure)
-                if error.code not in _PASSING:
-                    self._refusal(error.code, failure)
-                    return None
-                pause = _retry_after(error.headers.get("Retry-After")) or pause
+                reply = _within(settings.timeout, functools.partial(_fetch, request, settings.timeout))
+                if reply.code < 300:
+                    choice = _read_body(reply.body)
+                    self._answered = True
+                    return choice
             except (OSError, http.client.HTTPException, ValueError) as error:  # URLErrors and time-outs are OSErrors
                 failure = self._safe(f"{type(error).__name__}: {error}")
-            else:
-                self._answered = True
-                return answer
+                continue
+            place = reply.headers.get("Location")
+            failure = f"{reply.code} {reply.reason}{f', it points to {place}' if place else ''}: {_message(reply.body)}"
+            failure = self._safe(failure)
+            if reply.code not in _PASSING:
+                self._refusal(reply.code, failure)
+                return None
+            pause = _retry_after(reply.headers.get("Retry-After")) or pause
         raise UserError(
             f"{settings.shown}: {settings.tries} tries failed (last: {failure}). The answers so far are kept; the "
             "same command resumes once the server works again."
@@ -236,13 +256,13 @@ class Llm:
         return self.answers.spent(self._account)
 
     def _safe(self, text: str) -> str:
-        """A server's message without secrets and control characters."""
+        """The start of a server's message, without secrets and control characters."""
         for secret in self.settings.secrets():
             text = text.replace(secret, "(secret)") if len(secret) > 3 else text
         text = re.sub(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?", "", text)
-        return "".join(mark if mark.isprintable() else " " for mark in text)
+        return "".join(mark if mark.isprintable() else " " for mark in text[:_MOST_SHOWN])
 
-    def _post(self, messages: list[dict[str, Any]], max_tokens: int, more: dict[str, Any]) -> bytes:
+    def _request(self, messages: list[dict[str, Any]], max_tokens: int, more: dict[str, Any]) -> urllib.request.Request:
         settings = self.settings
         body = {
             "model": settings.model,
@@ -259,19 +279,9 @@ class Llm:
             headers["Authorization"] = f"Bearer {key}"
         elif len(secrets := settings.secrets()) > 1:
             headers["Authorization"] = f"Basic {secrets[1]}"
-        request = urllib.request.Request(
+        return urllib.request.Request(
             settings.shown.rstrip("/") + "/chat/completions", json.dumps(body).encode(), headers
         )
-        deadline = time.monotonic() + settings.timeout
-        with _OPENER.open(request, timeout=settings.timeout) as response:
-            raw = b""
-            while part := response.read1(1 << 16):
-                raw += part
-                if len(raw) > _MOST_BYTES:
-                    raise ValueError(f"an answer of more than {_MOST_BYTES:,} bytes: {raw[:200]!r}")
-                if time.monotonic() > deadline:  # each part came in time, but there is no end
-                    raise TimeoutError(f"the answer did not end within {settings.timeout:g} s")
-        return raw
 
     def _refusal(self, code: int, failure: str) -> None:
         settings = self.settings
@@ -293,21 +303,63 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-_OPENER = urllib.request.build_opener(_NoRedirect)
+@functools.cache
+def _opener(local: bool) -> urllib.request.OpenerDirector:
+    """A server on this machine is asked without the proxy of http_proxy, which would get its key."""
+    return urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({} if local else None))
+
+
+class _Reply(NamedTuple):
+    code: int
+    reason: str
+    headers: Any
+    body: bytes
+
+
+def _fetch(request: urllib.request.Request, timeout: float) -> _Reply:
+    try:
+        response = _opener(urllib.parse.urlsplit(request.full_url).hostname in _THIS_MACHINE).open(
+            request, None, timeout
+        )
+    except urllib.error.HTTPError as error:
+        response = error  # a response too
+    with response:
+        return _Reply(response.status, response.reason, response.headers, response.read(_MOST_BYTES + 1))
+
+
+def _within(seconds: float, work: Callable[[], _Reply]) -> _Reply:
+    """The result of `work`, or a TimeoutError. A socket's own time-out starts again with every byte. A thread that is
+    too late is left behind; it does not keep the process alive."""
+    done: Future[_Reply] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return done.result(seconds)
+    except TimeoutError:
+        raise TimeoutError(f"the answer did not end within {seconds:g} s") from None
 
 
 def _read_body(raw: bytes) -> dict[str, Any]:
+    text = raw.decode("utf-8", "replace")
+    if len(raw) > _MOST_BYTES:
+        raise ValueError(f"an answer of more than {_MOST_BYTES:,} bytes: {text}")
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
-        raise ValueError(f"not JSON: {raw[:200]!r}") from None
+        raise ValueError(f"not JSON: {text}") from None
     try:
         choice: dict[str, Any] = value["choices"][0]
         content = choice["message"]["content"]
     except (KeyError, IndexError, TypeError, AttributeError):
-        raise ValueError(f"an answer without choices: {raw[:200]!r}") from None
+        raise ValueError(f"an answer without choices: {text}") from None
     if content is not None and not isinstance(content, str):
-        raise ValueError(f"an answer that is not text: {raw[:200]!r}")
+        raise ValueError(f"an answer that is not text: {text}")
     return choice
 
 
@@ -315,15 +367,11 @@ def answer_of(choice: dict[str, Any]) -> Answer:
     return Answer(choice["message"]["content"] or "", str(choice.get("finish_reason") or "stop"))
 
 
-def _message(error: urllib.error.HTTPError) -> str:
+def _message(raw: bytes) -> str:
     try:
-        raw = error.read(4096)
-    except (OSError, http.client.HTTPException):
-        return ""
-    try:
-        return str(json.loads(raw)["error"]["message"])[:300]
-    except (ValueError, KeyError, TypeError):
-        return raw.decode("utf-8", "replace")[:300]
+        return str(json.loads(raw)["error"]["message"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return raw.decode("utf-8", "replace")
 
 
 def _retry_after(value: str | None) -> float | None:

@@ -178,7 +178,7 @@ class ServedChoice(Served):
 
 def load_served(rest: str, *, spec: str, **unused: str) -> Served:
     """Ask the server one question: whether it is there, takes the key and a picture, and gives log-probabilities."""
-    settings, ask = _settings(rest, spec)
+    settings, ask = _settings(rest)
     if ask == "choice":
         return _greeted(ServedChoice(spec, settings))
     model = ServedYes(spec, settings)
@@ -202,11 +202,13 @@ def _greeted(model: ServedChoice) -> ServedChoice:
 _PICTURE = Image.new("RGB", (64, 64), (255, 0, 0))
 
 
-def _settings(rest: str, spec: str) -> tuple[LlmSettings, str | None]:
+def _settings(rest: str) -> tuple[LlmSettings, str | None]:
+    """A spec may hold a key by mistake, in an option of any name, so no error here shows its options."""
     found = re.fullmatch(r"(.+?)@(https?://[^?#]+)(?:\?.*)?", rest)
     if found is None:
-        raise UserError(f"model {spec!r}: expected {_FORM}")
+        raise UserError(f"model served:...: expected {_FORM}")
     name, url = found.groups()
+    spec = f"model served:{name}@{url}"
     if "@" in url:
         raise UserError(
             "model served:...: a password in the address would be kept in every result; put a key into $OPENAI_API_KEY"
@@ -220,7 +222,7 @@ def _settings(rest: str, spec: str) -> tuple[LlmSettings, str | None]:
             except ValueError:
                 numbers[option] = 0
             if not numbers[option] > 0 or not math.isfinite(numbers[option]):
-                raise UserError(f"model {spec!r}: {option}: expected a number above 0, found {options[option]!r}")
+                raise UserError(f"{spec}: {option}: expected a number above 0")
     return LlmSettings(url, name, key_variable=options.get("key") or "OPENAI_API_KEY", **numbers), options.get("ask")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -175,9 +177,80 @@ def test_an_answer_that_drips_for_ever_is_a_time_out(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
+    "sent",
+    [b"HTTP/1.1 200 OK\r\nX-Slow: ", b"HTTP/1.1 400 Bad\r\nContent-Length: 9000\r\n\r\n"],
+    ids=["headers", "the body of an error"],
+)
+def test_the_deadline_holds_for_the_whole_request(sent: bytes) -> None:
+    """Every single byte comes in time, and the last never."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            with listening.accept()[0] as client, contextlib.suppress(OSError):
+                client.sendall(sent)
+                for _ in range(60):
+                    time.sleep(0.05)
+                    client.sendall(b"x")
+
+        threading.Thread(target=drip, daemon=True).start()
+        slow = LlmSettings(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", "tiny", timeout=0.2, tries=1)
+        begin = time.monotonic()
+        with pytest.raises(UserError, match=r"did not end within 0\.2 s"):
+            Llm(slow).ask("hello")
+        assert time.monotonic() - begin < 1.5
+
+
+def test_a_server_on_this_machine_is_asked_without_a_proxy(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("no_proxy")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert Llm(settings(server, tries=1)).ask("hello").text == "x"
+
+
+@pytest.mark.parametrize(
+    ("url", "warned"),
+    [("http://host.example/v1", True), ("https://host.example/v1", False), ("http://[::1]/v1", False)],
+)
+def test_a_key_over_plain_http_is_warned_of(
+    url: str, warned: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    Llm(LlmSettings(url, "tiny"))
+    assert "unencrypted" not in caplog.text
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-12345678")
+    Llm(LlmSettings(url, "tiny"))
+    assert ("unencrypted" in caplog.text) == warned and "sk-12345678" not in caplog.text
+
+
+@pytest.mark.parametrize("name", ["sk-PASTED99", "PASTED99", "", "MY KEY"])
+def test_a_key_in_place_of_its_variables_name_is_refused_and_not_shown(name: str) -> None:
+    with pytest.raises(UserError, match="name of an environment variable") as wrong:
+        LlmSettings("http://127.0.0.1:8000/v1", "tiny", key_variable=name)
+    assert "PASTED99" not in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://user:pa/ssw@127.0.0.1:8901/v1", "http://user:123/ssw@host/v1", "http://u:p#ssw@h"]
+)
+def test_a_password_in_a_wrong_address_is_not_shown(url: str) -> None:
+    with pytest.raises(UserError) as wrong:
+        LlmSettings(url, "tiny")
+    assert "ssw" not in str(wrong.value).replace("password", "")
+
+
+@pytest.mark.parametrize("code", [200, 500])
+def test_a_key_at_the_cut_of_a_message_is_not_shown(server: Server, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRETSECRET")
+    for letters in (190, 250, 270, 290):
+        server.reply = lambda prompt, before: (code, b"x" * letters + b"sk-SECRETSECRET", {})  # noqa: B023
+        with pytest.raises(UserError) as raised:
+            Llm(settings(server, tries=1)).ask("hello")
+        assert "sk-S" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"<html>gateway</html>", "not JSON: b'<html>gateway"),
+        (b"<html>gateway</html>", "not JSON: <html>gateway"),
         (b"[" * 200_000, "not JSON"),
         (b"x" * (1 << 21), "more than 1,048,576 bytes"),
     ],
