@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise import cli
+from equipoise import cli, evaluate, load_items
 from equipoise.audit.court import Answers, court, gather, suspicion
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts, write_items
@@ -146,6 +146,20 @@ def test_what_the_verb_refuses(
     assert "answers none of the 60 items" in capsys.readouterr().err
     assert run(asked[0], "--images", str(tmp_path), monkeypatch=monkeypatch) == 2
     assert "--images is for the page of --models" in capsys.readouterr().err
+
+
+def test_runs_of_other_texts_with_the_same_ids_are_refused(
+    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run of a corrected version of the benchmark is not an answer to this one; one of some of its items is."""
+    items = load_items(tmp_path / "items.jsonl")
+    swapped = {"caption": items[3].negatives[0].text, "negatives": texts(items[3].caption)}
+    for name, of in (("part", items[:40]), ("other", [*items[:3], items[3].model_copy(update=swapped)])):
+        evaluate("blind:length", of, out=tmp_path / name)
+    folder = {name: str(next((tmp_path / name).rglob("result.json")).parent) for name in ("part", "other")}
+    assert run(*asked, "--models", folder["part"], monkeypatch=monkeypatch) == 0
+    assert run(*asked, "--models", folder["other"], monkeypatch=monkeypatch) == 2
+    assert "i3" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------------- the page in a browser

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from equipoise.cli.options import Bench, Source
-from equipoise.core.errors import UserError, printable
+from equipoise.core.errors import Problems, UserError, printable
 from equipoise.core.progress import progress
 
 if TYPE_CHECKING:
@@ -148,20 +148,29 @@ def _outcomes(path: Path, bench: str, items: Sequence[Item]) -> dict[str, bool]:
     """Item -> whether the model puts its caption above all negatives, of a run or of a file of published answers."""
     from equipoise.evaluation.foreign.reading import read_any
     from equipoise.evaluation.outcomes import outcomes_of
-    from equipoise.evaluation.results import read_run
+    from equipoise.evaluation.results import read_run, read_shown
 
     if path.is_dir():
         record, rows = read_run(path)
         if record.kind != "items":
             raise UserError(f"{path}: a run of {record.kind}, where one of items was expected")
+        asked = {line.id: (line.texts.caption, line.texts.negatives) for line in read_shown(path) if line.texts}
     else:
         foreign = read_any([path], bench)
+        asked = _texts(foreign.items)
         rows, _ = foreign.fit(foreign.rows, items)
     found = outcomes_of(rows)
     answers = {
         row.id: bool(right) for row, right, there in zip(rows, found.original, found.has_negative, strict=True) if there
     }
-    known = {item.id for item in items}
+    known = _texts(items)
     if not answers.keys() & known:
         raise UserError(f"{path}: answers none of the {len(items):,} items of {bench}; its ids belong to others")
+    problems = Problems(f"{path}: answers to other texts than those of {bench}")
+    problems.add_some("items with other texts", [id_ for id_, texts in asked.items() if known.get(id_, texts) != texts])
+    problems.raise_if_any("Name runs of these items: evaluate the model on them again.")
     return answers
+
+
+def _texts(items: Sequence[Item]) -> dict[str, tuple[str, list[str]]]:
+    return {item.id: (item.caption, [text.text for text in item.negatives]) for item in items}
