@@ -145,6 +145,18 @@ def test_a_gate(run: Run, write: Write) -> None:
     assert code == 2 and "METRIC one of original, augmented, brittleness, drop" in error
 
 
+def test_a_gate_on_too_few_items_is_refused(run: Run, write: Write) -> None:
+    for items, expected in ((1, 2), (7, 2), (8, 1)):
+        write(f"one{items}", [1] * items)
+        write(f"two{items}", [0] * items)
+        code, out, error = run(f"one{items}", f"two{items}", "--fail-if-worse", "original:1")
+        assert code == expected and ("FAILED" in out) == (expected == 1) and ("decides nothing" in error) == (code == 2)
+    write("one", [1] * 50 + [0] * 50)
+    write("far", [0] * 50 + [1] * 12 + [0] * 38, weights="other")
+    write("same", [1] * 50 + [0] * 50, weights="third")
+    assert run("one", "far,same", "--fail-if-worse", "original:1")[0] == 2  # two seeds that differ by 38 points
+
+
 def test_other_items_are_refused_with_the_reason(run: Run, write: Write) -> None:
     write("one", [1, 0, 1])
     write("two", [1, 0])

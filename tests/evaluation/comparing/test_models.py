@@ -314,6 +314,14 @@ def test_a_strict_gate_fails_unless_the_loss_is_shown_to_be_small(
         read_gate("original:x", strict=True)
 
 
+def test_no_loss_is_above_100_points() -> None:
+    change = Change(difference=-0.31, interval=Interval(-1.3, 0.68), detectable=0.99)
+    compared = _compared(0, 0, 0).model_copy(update={"changes": {"original": change, "drop": change}})
+    one, drop = check_gates([read_gate("original:5"), read_gate("drop:5")], [compared])
+    assert (one.low, one.high) == pytest.approx((-68, 100)) and one.visible is None
+    assert (drop.low, drop.high, drop.visible) == pytest.approx((-130, 68, 104))  # of a difference of two
+
+
 def test_what_a_gate_refuses() -> None:
     assert read_gate("drop:0") == Gate("drop", 0.0)
     for text, words in [
@@ -322,6 +330,7 @@ def test_what_a_gate_refuses() -> None:
         ("original:-1", "POINTS from 0 to 100"),
         ("original:nan", "POINTS from 0 to 100"),
         ("original:inf", "POINTS from 0 to 100"),
+        ("original:\uff11", "POINTS from 0 to 100"),  # a full-width digit
     ]:
         with pytest.raises(UserError, match=words):
             read_gate(text)

@@ -63,7 +63,7 @@ def read_gate(text: str, strict: bool = False, own: Sequence[str] = ()) -> Gate:
             f"{', '.join(known)}.{did_you_mean(metric, known)}"
         )
     try:
-        value = float(points)
+        value = float(points) if points.isascii() else math.nan  # float() reads digits of every script
     except ValueError:
         value = math.nan
     if not 0 <= value <= 100:
@@ -82,13 +82,21 @@ def check_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Pass
                     f"{gate.option}: {one.benchmark} has no {gate.metric} "
                     "(none of its items is asked), so nothing could fail"
                 )
-            sign = 1 if info(gate.metric, change).better == "low" else -1
-            low, high = sorted(100 * sign * end for end in change.interval)
+            about = info(gate.metric, change)
+            if change.detectable is not None and change.detectable > 1 and change.own is None:
+                raise UserError(
+                    f"{gate.option}: {one.benchmark} ({one.n:,} items, {one.runs[0]} and {one.runs[1]} runs) decides "
+                    "nothing: even a loss of 100 points would often pass. Use more items, at least eight, or more seeds"
+                )
+            sign = 1 if about.better == "low" else -1
+            most = math.inf if change.own else 200 if about.less else 100  # the largest loss that exists, in points
+            low, high = sorted(min(most, max(-most, 100 * sign * end)) for end in change.interval)
             loss = 100 * sign * change.difference
             holds_limit = high >= gate.points if gate.strict else loss > gate.points  # so the interval does not decide
             verdict: Verdict = "worse" if low > gate.points else "unclear" if holds_limit else "fine"
             least = 0.0 if gate.strict else gate.points
             visible = None if change.detectable is None else least + 100 * change.detectable
+            visible = None if visible is None or visible > most else visible
             said = (gate.metric, gate.points, one.benchmark, one.after, loss, low, high, visible, verdict)
             passed.append(Passed(*said, gate.strict, change.adjusted))
     return passed
