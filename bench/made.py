@@ -15,7 +15,7 @@ SPLITS, TYPES = ("attributes", "relations", "objects"), ("action", "color", "mat
 WORDS = "man woman dog cat horse bicycle bench table street field umbrella surfboard red green old large riding".split()
 
 
-def items(count: int, images: int) -> Iterator[Any]:
+def items(count: int, images: int, tags: int = 2) -> Iterator[Any]:
     """One positive and one to three negatives each, about as long as those that `perturb` writes."""
     from equipoise import Edit, ImageRef, Item, Text
 
@@ -32,7 +32,8 @@ def items(count: int, images: int) -> Iterator[Any]:
                 Text(text=f"{caption} without {new}", edit=Edit(op="replace", target="object", source=word, to=new))
                 for new in other
             ),
-            tags={"split": SPLITS[number % 3], "type": TYPES[number % 6]},
+            tags={"split": SPLITS[number % 3], "type": TYPES[number % 6]}
+            | {f"tag {at}": f"value {number * at % 7}" for at in range(2, tags)},
         )
 
 

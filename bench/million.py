@@ -108,7 +108,7 @@ def watch(process: int, together: list[int]) -> None:
 def make(folder: Path, count: int, images: int) -> None:
     if (folder / "made").exists():
         return
-    write_items(folder / "items.jsonl", made.items(count, images))
+    write_items(folder / "items.jsonl", made.items(count, images, tags=20))
     items = load_items(folder / "items.jsonl")
     write_items(folder / "items.parquet", items)
     by_id = Items(items)
