@@ -127,11 +127,11 @@ def score_items(
             _refuse_all(items, skipped)
         started = time.monotonic()
         rows = _rows(kind, model, usable, found, text_scores)
+        require_finite(rows, "the model's scores")
+        between = _text_cosines(usable, found) if isinstance(found, Embedded) else {}
+        alike = _read_alike(usable, found) if isinstance(found, Embedded) else []
         seconds = dict(getattr(found, "seconds", {})) | {"cosines": time.monotonic() - started}
     seconds["kept"] = time.monotonic() - started - seconds["cosines"]
-    require_finite(rows, "the model's scores")
-    between = _text_cosines(usable, found) if isinstance(found, Embedded) else {}
-    alike = _read_alike(usable, found) if isinstance(found, Embedded) else []
     return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds, alike, between)
 
 

@@ -159,6 +159,7 @@ def _work(images: Images, texts: Texts, keeper: Keeper) -> dict[str, float]:
             spent += time.monotonic() - began
             return batch is not None
 
+        next_texts()  # a GPU has work while the first photos are decoded
         with contextlib.closing(images.batches(next_texts)) as batches:
             for names, pictures, count in batches:
                 pending.add(images, names, images.begin(pictures, len(names)))
