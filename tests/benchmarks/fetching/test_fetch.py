@@ -97,6 +97,42 @@ def test_a_file_of_untold_size_may_not_fill_the_disk(
     assert left(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("to", "body", "kept"),
+    [
+        ("a.json", b'[{"id": 1},\n {"id": 2}]\n', True),
+        ("a.json", b'{"id": 1}\n{"id": 2}\n', True),  # lines, under this name
+        ("a.jsonl", b'{"id": 1}\n{"id": 2}', True),
+        ("a.json", b'[{"id": 1},\n {"id"', False),
+        ("a.json", b'{"id": 1, "text": "a', False),
+        ("a.jsonl", b'{"id": 1}\n{"i', False),
+        ("a.json", b"", False),
+        ("a.json", b"<!DOCTYPE html><p>Log in", False),
+        ("a.csv", b"\n <HTML><p>Log in", False),
+        ("a.csv", b"image,caption\n", True),
+    ],
+)
+def test_a_cut_file_and_a_web_page_are_refused_without_size_and_hash(
+    server: Server, tmp_path: Path, to: str, body: bytes, kept: bool
+) -> None:
+    server.body, server.say_length = body, False
+    todo = plan(benchmark(Download(server.url, to)), tmp_path)
+    if kept:
+        run(todo)
+        assert (tmp_path / to).read_bytes() == body
+    else:
+        assert "it was not kept" in failure(todo) and left(tmp_path) == []
+
+
+def test_a_file_that_grew_under_the_same_version_is_fetched_anew(server: Server, tmp_path: Path) -> None:
+    def grow(state: Server) -> None:
+        state.body = b"x" * 3000
+
+    server.body, server.break_after, server.after = b"y" * 2000, [1000], grow
+    run(plan(benchmark(file(server)), tmp_path))
+    assert (tmp_path / "sub/file.bin").read_bytes() == b"x" * 3000
+
+
 def test_a_server_without_ranges(server: Server, tmp_path: Path) -> None:
     server.ranges, server.break_after = False, [900_000]
     run(plan(benchmark(file(server, sha256=HASH)), tmp_path))

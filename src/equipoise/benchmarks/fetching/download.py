@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import os
 import re
 import ssl
@@ -86,7 +87,8 @@ def _one_try(remote: Download, part: Path, have: int, show: Show, timeout: float
         if answer.status == 416 and found == f"bytes */{have}" and same:
             return  # nothing is missing
         span = re.match(rf"bytes {have}-\d+/(\d+)", found)
-        if answer.status == 206 and span and same:
+        first = notes_of(_note(part)).get("total")  # some servers keep the date of a file that grew
+        if answer.status == 206 and span and same and first in (None, int(span[1])):
             total = int(span[1])
         elif answer.status == 200:
             have, total = 0, length_of(answer)  # no Range there, or the file changed: from the start
@@ -98,7 +100,7 @@ def _one_try(remote: Download, part: Path, have: int, show: Show, timeout: float
             raise Refused(f"{total:,} bytes there, {remote.size:,} were expected; nothing was downloaded")
         if not have:
             part.unlink(missing_ok=True)
-            write_json(_note(part), {"url": remote.url, "version": now})
+            write_json(_note(part), {"url": remote.url, "version": now, "total": total})
         _append(answer, part, have, total or remote.size, show)
 
 
@@ -223,4 +225,21 @@ def wrong(path: Path, remote: Download) -> str:
         return f"{size:,} bytes, where {remote.size:,} were expected"
     if remote.sha256 and (found := sha256_file(path)) != remote.sha256:
         return f"sha256 {found}, where {remote.sha256} was expected"
+    return "" if remote.size is not None or remote.sha256 else _unlike(path, remote)
+
+
+def _unlike(path: Path, remote: Download) -> str:
+    """What shows that a file without a published size or hash is cut, or is the page of a log-in."""
+    if Path(remote.to).suffix not in {".json", ".jsonl"}:
+        with path.open("rb") as handle:
+            start = handle.read(1024).lstrip().lower()
+        return "a web page (HTML), not the file" if start.startswith((b"<!doctype html", b"<html")) else ""
+    with contextlib.suppress(UserError):
+        read_json(path)
+        return ""
+    lines = path.read_bytes().splitlines() or [b""]
+    try:
+        json.loads(lines[0]), json.loads(lines[-1])  # JSON Lines, which some files named .json are
+    except ValueError:
+        return "not JSON: another file, or cut"
     return ""
