@@ -384,6 +384,15 @@ def test_the_real_form_says_what_is_missing_and_how_to_get_it(tables: Any, tmp_p
         assert part in told
 
 
+def test_a_failed_training_names_no_option_that_the_script_lacks(tables: Any) -> None:
+    def make(task: Any) -> None:
+        raise UserError("200 items make no batch of 256; choose at most 200 (--set batch_size=200)")
+
+    task = SimpleNamespace(job=SimpleNamespace(name="ce-clip"), seed=0)
+    line, well = tables("lib.study").work((SimpleNamespace(make=make), task, 0))
+    assert not well and "200 items make no batch of 256" in line and "--set" not in line
+
+
 def test_the_real_form_says_how_long_it_takes(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, jobs = tables("lib.real"), tables("lib.jobs")
     (tmp_path / "captions.jsonl").write_text("{}\n" * 51_200)

@@ -118,6 +118,16 @@ def test_every_format_gives_the_same_groups(tmp_path: Path, name: str) -> None:
     assert texts(list(read_captions(tmp_path / name))) == GROUPED
 
 
+def test_cc3m_has_urls_and_the_photos_names_of_img2dataset(tmp_path: Path) -> None:
+    """As Google gives it: no header, bare quotes, a url in place of the image."""
+    rows = ['a 12" pizza on a table\thttp://a.b/c.jpg?x=1', "a dog , asleep\thttps://a.b/c.jpg"]
+    (tmp_path / "cc3m.tsv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "header.tsv").write_text("\n".join(["caption\turl", *rows[1:]]) + "\n")
+    expected = [("000000000.jpg", ['a 12" pizza on a table']), ("000000001.jpg", ["a dog , asleep"])]
+    assert texts(list(read_captions(tmp_path / "cc3m.tsv"))) == expected
+    assert texts(list(read_captions(tmp_path / "header.tsv"))) == [("000000000.jpg", ["a dog , asleep"])]
+
+
 def test_captions_without_images_stand_alone(tmp_path: Path) -> None:
     write_txt(tmp_path / "c.txt")
     (tmp_path / "c.json").write_text(json.dumps([text for _, text in ROWS]))

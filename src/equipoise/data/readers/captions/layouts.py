@@ -52,8 +52,9 @@ def read_txt(path: Path) -> Iterator[Raw]:
 
 
 def read_table(path: Path) -> Iterator[Raw]:
-    """CSV and TSV with a header that names the caption; or without one: a single column, or Flickr's
-    `photo.jpg#0<TAB>caption`."""
+    """CSV and TSV with a header that names the caption; or without one: a single column, Flickr's
+    `photo.jpg#0<TAB>caption` or CC3M's `caption<TAB>url`. Of a table with urls in place of images, the photos have the
+    names that img2dataset gives them: 000000012.jpg is the photo of the thirteenth row."""
     rows = _rows(path)
     first = next(rows, None)
     if first is None:
@@ -65,6 +66,8 @@ def read_table(path: Path) -> Iterator[Raw]:
         _warn_of_texts(path, tuple(cell for cell in names if cell.startswith(("negative", "positive", "neg_caption"))))
     elif len(cells) == 1 or (len(cells) == 2 and _FLICKR.fullmatch(cells[0])):
         names, rows = ["image", "caption"][-len(cells) :], chain([first], rows)
+    elif len(cells) == 2 and _is_url(cells[1]):
+        names, rows = ["caption", "url"], chain([first], rows)
     else:
         raise UserError(
             f"{path}, {where}: expected a column called {', '.join(CAPTION_NAMES[:4])}; "
@@ -72,7 +75,8 @@ def read_table(path: Path) -> Iterator[Raw]:
         )
     found = {kind: [names.index(name) for name in wanted if name in names] for kind, wanted in NAMES.items()}
     places = {kind: columns[0] for kind, columns in found.items() if columns}
-    for where, cells, problem in rows:
+    by_number = "url" in names and "image" not in places
+    for number, (where, cells, problem) in enumerate(rows):
         if problem:
             yield Raw(where, None, problem=problem)
         elif len(cells) <= max(places["caption"], places.get("image", 0)):
@@ -81,7 +85,7 @@ def read_table(path: Path) -> Iterator[Raw]:
             yield Raw(where, None, problem="too many columns: quotes are missing around a caption")
         else:
             row = {kind: cells[place] for kind, place in places.items() if place < len(cells)}
-            photo = row.get("image", "").strip()
+            photo = f"{number:09d}.jpg" if by_number else row.get("image", "").strip()
             if match := _FLICKR.fullmatch(photo):
                 photo = match[1]
             yield Raw(where, row["caption"], photo, row.get("id"), together=row.get("image_id") or None)
@@ -108,9 +112,9 @@ Row = tuple[str, list[str], str]  # where, cells, what is wrong with it
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """The rows of a table. In Flickr's, which has no header, quotes are only quotes."""
+    """The rows of a table. In Flickr's and CC3M's, which have no header, quotes are only quotes."""
     first = _first_line(path)
-    if _is_flickr(first):
+    if _is_flickr(first) or _is_url(first.rpartition("\t")[2]):
         for number, line in _lines(path):
             yield f"line {number}", line.split("\t") if line else [], ""
         return
@@ -133,6 +137,10 @@ def _check_last_row(path: Path, begin: int) -> None:
 def _is_flickr(line: str) -> bool:
     photo, tab, _ = line.partition("\t")
     return bool(tab and _FLICKR.fullmatch(photo))
+
+
+def _is_url(cell: str) -> bool:
+    return cell.startswith(("http://", "https://"))
 
 
 def _delimiter(header: str, usual: str) -> str:
