@@ -496,7 +496,7 @@ def test_a_malformed_date_costs_no_caption(server: Server, tmp_path: Path, date:
         (429, b"", {"Retry-After": date}) if before == 0 and date != "1e400" else helpful(prompt, before)
     )
     _retry_after(date)
-    (tmp_path / "c.txt").write_text("\n".join(f"a dog on mat {number}" for number in range(8)))
+    (tmp_path / "c.txt").write_text("\n".join(f"a cat on mat {number}" for number in range(8)))
     setup = Setup("hard_positives_kamath_2024", llm=settings(server))
     report = perturb_file(tmp_path / "c.txt", tmp_path / "items.jsonl", setup)
     assert report["items"] == 8 and not report["refused"]
@@ -549,7 +549,7 @@ def test_a_swap_must_keep_the_words() -> None:
         ("dog", "cat", True),
         ("dogs", "cats", True),
         ("bike", "bicycle", False),
-        ("xyz", "abc", False),
+        ("xyz", "abc", True),  # not known to be one
     ],
 )
 def test_a_neighbour_is_no_synonym(old: str, new: str, apart: bool) -> None:
@@ -568,7 +568,7 @@ def test_the_edit_says_what_was_changed() -> None:
 
 # ---------------------------------------------------------------------------- the recipe
 
-SYNONYMS = {"bike": "bicycle", "couch": "sofa", "dog": "hound", "street": "road", "big": "large", "boy": "lad"}
+SYNONYMS = {"bike": "bicycle", "couch": "sofa", "cat": "kitty", "street": "road", "big": "large"}
 
 
 def helpful(prompt: str, before: int) -> Reply:
@@ -600,9 +600,9 @@ def test_recipe_replaces_everywhere_and_swaps_where_the_paper_does(server: Serve
     recipe = llm_recipe("hard_positives_kamath_2024", Llm(settings(server)))
     found = [perturb_caption(recipe, Caption(text), 0) for text in CAPTIONS]
     assert [[positive.text for positive in one.positives] for one in found] == [
-        ["a lad on a bike"],
-        ["a hound and a cat", "a cat and a dog"],
-        ["a hound on a big couch"],
+        ["a boy on a bicycle"],
+        ["a dog and a kitty", "a cat and a dog"],
+        ["a dog on a large couch"],
         [],
         ["a road and a tree" + " x" * 12],
     ]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
 from equipoise.data.items import Operation
@@ -24,15 +28,16 @@ SWAPS = [
      "A cheerful old man carrying a pile of bricks and wearing glove"),
 ]  # fmt: skip
 REPLACEMENTS = [
-    ("a woman holding an slice of an eaten mufin next to a desk top computer",
-     "a woman holding a piece of a devoured muffin next to a stationary computer"),
+    ("a woman holding an slice of a mufin next to a desk top computer",
+     "a woman holding a piece of a muffin beside a desk top computer"),
     ("Three small rabbits sit together on old boards", "Three little rabbits sit together on old planks"),
-    ("a yard that hav a lot of hens in it", "a courtyard that has a bunch of hens in it"),
     ("A rear light on the mud guard of a bike", "A rear light on the mud guard of a bicycle"),
-    ("An assortment of fruit lies in a heap on a table", "A selection of fruit lies in a heap on a table"),
-    ("a boy sliding down a rail of some steps on a skate board",
-     "a boy sliding down a banister of some steps on a skate board"),
 ]  # fmt: skip
+UNKNOWN = [  # neither our lists nor WordNet's extract know these words as synonyms
+    ("a yard that hav a lot of hens in it", "a courtyard that has a bunch of hens in it"),
+    ("An assortment of fruit lies in a heap on a table", "A selection of fruit lies in a heap on a table"),
+    ("a boy sliding down a rail of some steps", "a boy sliding down a banister of some steps"),
+]
 
 BREAKING = [
     ("A girl in a green coat and red boots", "A girl in a red coat and green boots"),
@@ -83,6 +88,24 @@ def test_a_swap_that_reorders_is_kept(caption: str, text: str) -> None:
 @pytest.mark.parametrize(("caption", "text"), REPLACEMENTS)
 def test_a_rewording_of_several_words_is_kept(caption: str, text: str) -> None:
     assert refused(caption, text, "replace") is None
+
+
+@pytest.mark.parametrize(("caption", "text"), UNKNOWN)
+def test_a_rewording_that_is_not_known_is_refused(caption: str, text: str) -> None:
+    assert refused(caption, text, "replace") is not None
+
+
+@pytest.mark.parametrize(("half", "kept", "stopped"), [("first", 16, 30), ("held back", 17, 30)])
+def test_rewordings_written_for_the_check(half: str, kept: int, stopped: int) -> None:
+    """40 that keep the meaning and 60 that change a relation, an action, a number, a time or a thing. The check was
+    written with the first half in view; the other half was read once, at the end."""
+    with (Path(__file__).parent / "rewordings.tsv").open(encoding="utf-8", newline="") as handle:
+        rows = [row for row in csv.DictReader(handle, delimiter="\t") if row["half"] == half]
+    right: Counter[str] = Counter()
+    for row in rows:
+        found = refused(row["caption"], row["text"], "replace")
+        right[row["kind"]] += (found is None) == (row["kind"] == "good")
+    assert right["good"] >= kept and right["breaking"] >= stopped
 
 
 @pytest.mark.parametrize(("caption", "text"), BREAKING)

@@ -107,6 +107,14 @@ class WordNet:
                     return True
         return False
 
+    def says_as_much(self, word: str, other: str, letter: Letter) -> bool:
+        """Whether the other is a synonym in a usual sense, or of a noun the next wider word: a child for a boy."""
+        meant = {synset for synset, _ in self._usual(word, letter)}
+        if letter == "n":
+            wider = {parent for synset in meant for parent in self.data.synsets[synset].above}
+            meant |= {parent for parent in wider if len(self.above(parent)) >= _TOO_GENERAL}
+        return any(synset in meant for synset, _ in self._usual(other, letter))
+
     def _usual(self, word: str, letter: Letter) -> list[tuple[str, int]]:
         """Senses that captions may mean: visible ones for nouns, and not those tagged far less than the first."""
         found = self.senses(word, letter)

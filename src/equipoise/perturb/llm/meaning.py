@@ -3,6 +3,7 @@
 A swap keeps the meaning where it only reorders what "and" joins: each member stays whole, so each adjective keeps its
 noun and each agent its action. "A white shirt and black pants" may become "black pants and a white shirt", but not "a
 black shirt and white pants". An edit that the learned judge of `balanced` would keep as a hard negative is refused too.
+Of other answers, every changed word or phrase must be known to say the same.
 """
 
 from __future__ import annotations
@@ -10,15 +11,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from equipoise.data.items import Edit
-from equipoise.perturb.checks.meaning import not_true_already
+from equipoise.perturb.checks.meaning import listed_synonyms
 from equipoise.perturb.english.caption import Caption, Unit
-from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.vocabulary import SECTIONS, Section, are_exclusive, word_set
-from equipoise.perturb.english.wordnet import is_animate
+from equipoise.perturb.english.forms import noun_lemma
+from equipoise.perturb.english.vocabulary import Section, counts, word_set
+from equipoise.perturb.english.wordnet import LETTERS, WORDNET, is_animate
 from equipoise.perturb.judge import Pair, reading_of, words_of
 from equipoise.perturb.operations.swap_candidates import exchanges
 from equipoise.perturb.recipe import Candidate, Proposal
@@ -31,6 +30,9 @@ _OBJECTS = frozenset(("noun", "adjective", "number"))
 _WITH = frozenset(("with", "of", "between"))
 _ON_THINGS = frozenset(("wear", "ride"))  # a man wearing a hat and a woman
 _NOT = word_set("negations of an answer")
+_LITTLE = word_set("words that change little")
+_FREE = frozenset(("of", "some"))  # may come or go
+_ALIKE = 0.75  # of the letters: a spelling that was corrected
 _LOST_ARTICLE = re.compile(r"\b(?:an?|the) (?:and|or|an?|the)\b|\b(?:an?|the)\W*$")
 KINDS: dict[str, Section] = {
     "noun": "object", "adjective": "attribute", "number": "attribute", "verb": "action", "preposition": "relation",
@@ -46,7 +48,7 @@ def keeps_meaning(caption: Caption, candidate: Candidate) -> str | None:
         return None if _reorders(caption, new) else "the swap does more than reorder what and joins"
     if any(one[word] != other[word] for word in _NOT):
         return "the answer adds or drops a negation"
-    return _contradiction(caption, new)
+    return _unknown_change(caption, new)
 
 
 class _Word(NamedTuple):
@@ -141,36 +143,37 @@ def _is_a_negative(caption: Caption, text: str) -> bool:
     return bool(pairs) and bool((reading_of(caption).swaps(pairs)[:, 0] >= NEGATIVE).any())
 
 
-def _replacements(caption: Caption, answer: Caption) -> Iterator[Proposal]:
-    """One word or compound for another. Longer rewordings are not looked at."""
-    new = answer.units
-    matcher = difflib.SequenceMatcher(None, [u.word for u in caption.units], [u.word for u in new], autojunk=False)
+def _unknown_change(caption: Caption, answer: Caption) -> str | None:
+    """Every word or phrase that changed must be known to say the same: from our lists, or from WordNet unless the judge
+    takes it for something else."""
+    old, new = (
+        [unit for unit in text.units if unit.kind != "mark" and unit.word not in _LITTLE] for text in (caption, answer)
+    )
+    matcher = difflib.SequenceMatcher(None, [u.lemma for u in old], [u.lemma for u in new], autojunk=False)
     for what, a, b, c, d in matcher.get_opcodes():
-        if what == "replace" and b - a == d - c:
-            for old, made in zip(caption.units[a:b], new[c:d], strict=True):
-                if (target := KINDS.get(old.kind)) is not None:
-                    yield Proposal(old.start, old.end, made.text, target, "", 0.0)
-
-
-def _contradiction(caption: Caption, answer: Caption) -> str | None:
-    """A model's "synonym" may be a neighbour: red for blue, cat for dog. Our exclusive sets know the common ones, the
-    judge many more. It was taught no synonyms, so it is not asked about those of our lists and of WordNet."""
-    found = [each for each in _replacements(caption, answer) if each.target in SECTIONS]
-    if not found or not words_of(caption.text):
-        return None
-    sure = reading_of(caption).chances(found)[:, 0] >= NEGATIVE
-    for each, is_negative in zip(found, sure, strict=True):
-        old = caption.text[each.start : each.end]
-        if (is_negative or _excludes(old, each.to, each.target)) and not _is_synonym(caption, each, old):
-            return f"the new word is another thing: {each.to!r} for {old!r}"
+        if what != "equal" and not _says_the_same(caption, old[a:b], new[c:d]):
+            told = [" ".join(unit.word for unit in units) for units in (new[c:d], old[a:b])]
+            return "not known to keep the meaning: {!r} for {!r}".format(*told)
     return None
 
 
-def _is_synonym(caption: Caption, each: Proposal, old: str) -> bool:
-    edit = Edit(op="replace", target=each.target, source=old, to=each.to)
-    return not_true_already(caption, Candidate(each.to, "negative", edit)) is not None
+def _says_the_same(caption: Caption, old: list[Unit], new: list[Unit]) -> bool:
+    if not old or not new:
+        return all(unit.word in _FREE for unit in old + new)
+    forms = [{" ".join(u.word for u in units), " ".join(u.lemma for u in units)} for units in (old, new)]
+    if any(after in listed_synonyms(before) for before in forms[0] for after in forms[1]):
+        return True
+    return len(old) == len(new) and all(_is_same_word(caption, *pair) for pair in zip(old, new, strict=True))
 
 
-def _excludes(old: str, new: str, target: Section) -> bool:
-    lemma = verb_lemma if target == "action" else noun_lemma
-    return are_exclusive(lemma(old.lower()), lemma(new.lower()))
+def _is_same_word(caption: Caption, old: Unit, new: Unit) -> bool:
+    if old.lemma == new.lemma or new.lemma in listed_synonyms(old.lemma) or new.word in listed_synonyms(old.word):
+        return True
+    if old.word not in counts() and difflib.SequenceMatcher(None, old.word, new.word).ratio() >= _ALIKE:
+        return True
+    target = KINDS.get(old.kind)
+    letter = LETTERS.get(target or "")
+    if target is None or letter is None or not WORDNET.says_as_much(old.lemma, new.lemma, letter):
+        return False
+    proposal = Proposal(old.start, old.end, new.text, target, "", 0.0)
+    return not words_of(caption.text) or bool(reading_of(caption).chances([proposal])[0, 0] < NEGATIVE)
