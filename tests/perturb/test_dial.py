@@ -233,3 +233,15 @@ def test_the_same_bytes_from_one_worker_and_two(tmp_path: Path) -> None:
     first = json.loads((tmp_path / "1.jsonl").read_text(encoding="utf-8").splitlines()[0])
     alone = perturb_caption(balanced(), Caption(f"{TEXTS[0]} 0"))
     assert [each["text"] for each in first["negatives"]] == [each.text for each in alone.negatives]
+
+
+def test_no_share_is_promised_for_captions_with_other_words() -> None:
+    """Web captions: readers accept a sixth fewer of their positives, whatever the kind of edit."""
+    told = []
+    for extra in ("", " by zyzzyvas", " near quuxford"):
+        mix = Mix()
+        for found in perturb_captions(balanced(), [Caption(f"{text}{extra}") for text in TEXTS]):
+            mix.add(found)
+        told.append("\n".join(described(mix.to_json(), len(TEXTS), 5)))
+    assert "should accept" in told[0] and not any("should accept" in text for text in told[1:])
+    assert all("100% of the captions have words" in text for text in told[1:])

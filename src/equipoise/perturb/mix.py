@@ -9,6 +9,7 @@ from equipoise.perturb.operations.replace import is_of_people
 from equipoise.perturb.recipe import Candidate, Perturbed
 from equipoise.perturb.trivial import kind_of_edit
 
+_EVERYDAY = 0.16  # of everyday captions 8 to 12 % have a word that the judge does not know, of web captions 20 %
 GOAL = {"object": 40, "attribute": 25, "action": 15, "relation": 10, "swap": 10}  # of a hundred negatives
 
 
@@ -30,8 +31,11 @@ class Mix:
         self.people: Counter[str] = Counter()
         self.judged: Counter[str] = Counter()  # texts of which it is known how often readers accept such
         self.accepted: Counter[str] = Counter()  # thousandths, summed
+        self.read: Counter[str] = Counter()  # captions that the judge read, and those with words that it does not know
 
     def add(self, found: Perturbed) -> None:
+        if found.known is not None:
+            self.read.update({"captions": 1, "strange": not found.known})
         kinds = [kind_of(one) for one in found.negatives]
         self.negatives.update(kinds)
         self.having.update(set(kinds))
@@ -68,6 +72,15 @@ def described(mix: dict[str, dict[str, int]], captions: int, positives: int) -> 
     total, trivial = sum(mix["negatives"].values()), sum(mix["trivial"].values())
     people, shares = mix["people"].get("negative", 0), [f"{share:.1%} of the {kind}s" for kind, share in told.items()]
     lines = ["", f"A strict reader should accept {', '.join(shares)}."]
+    strange = mix["read"].get("strange", 0) / max(1, mix["read"].get("captions", 0))
+    if strange > _EVERYDAY:
+        lines = [
+            "",
+            f"{strange:.0%} of the captions have words that captions of everyday photos do not have. How many of",
+        ]
+        lines += [
+            "their edits a strict reader accepts is not known: fewer than of everyday photos. Read some before use."
+        ]
     if total:
         lines.append("Negatives by kind (percent of the texts, goal; captions that have one):")
         for kind, goal in (*GOAL.items(), ("contrast", "")):

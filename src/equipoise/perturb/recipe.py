@@ -140,6 +140,7 @@ class Perturbed:
     dropped: list[tuple[Candidate, str]] = field(default_factory=list)
     empty: list[tuple[str, str]] = field(default_factory=list)  # (slot, why it has no text), a slot more than once
     refused: str | None = None  # why nothing was tried
+    known: bool | None = None  # whether the judge, where it read the caption, knows all of its words
 
 
 _TRIES = 80  # candidates a slot may drop before it stays empty
@@ -165,6 +166,8 @@ def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbe
         filled = rng.sample(filled, recipe.pick)
     for candidate in filled:
         (result.positives if candidate.kind == "positive" else result.negatives).append(candidate)
+    reading = caption.kept.get("reading")
+    result.known = None if reading is None else reading.known_share == 1
     return result
 
 

@@ -35,6 +35,7 @@ from equipoise.perturb.run.parts import Parts
 def joined(found: Sequence[Perturbed], before: Item | None = None) -> Perturbed:
     """The results of several recipes for one caption as one, beside what its item has already."""
     together = Perturbed(refused=next((one.refused for one in found if one.refused), None))
+    together.known = next((one.known for one in found if one.known is not None), None)
     said = {
         "positive": {_same(text.text) for text in before.positives} if before else set(),
         "negative": {_same(text.text) for text in before.negatives} if before else set(),
