@@ -57,6 +57,19 @@ def test_a_clean_benchmark_has_few_suspects() -> None:
     assert suspicion(Answers(answers.ids, answers.models, right, answers.groups)).share < 0.01
 
 
+def test_an_item_that_no_model_fails_is_never_above_one_that_all_fail() -> None:
+    """Two of the three are blind and mostly wrong, so their agreement speaks against a label."""
+    items = [Item(id=f"i{n}", caption=f"cat {n}", negatives=texts(f"dog {n}")) for n in range(200)]
+    draw = np.random.default_rng(0)
+    outcomes = {
+        name: {item.id: bool(draw.random() < accuracy) for item in items}
+        for name, accuracy in (("seeing", 0.85), ("blind", 0.35), ("length", 0.3))
+    }
+    failures = [len(case.failed) for case in court(items, "mine", outcomes).queue]
+    assert failures.count(0) > 5 and failures.count(3) > 5
+    assert failures[-failures.count(0) :] == [0] * failures.count(0)
+
+
 def test_one_model_in_two_files_votes_once() -> None:
     answers, _ = answered()
     columns: dict[str, dict[str, bool]] = {

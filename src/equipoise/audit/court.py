@@ -48,6 +48,8 @@ def court(items: Sequence[Item], name: str, outcomes: Mapping[str, Mapping[str, 
     found = suspicion(answers)
     failed, asked = answers.right == 0, ~np.isnan(answers.right)
     probability = 1 / (1 + np.exp(-found.log_odds))
+    # A model worse than chance makes a label suspicious by agreeing with it; what no model contradicts comes last.
+    order = np.lexsort((-found.log_odds, ~failed.any(1)))
     queue = [
         Case(
             id=answers.ids[row],
@@ -55,7 +57,7 @@ def court(items: Sequence[Item], name: str, outcomes: Mapping[str, Mapping[str, 
             failed=[model for model, lost in zip(answers.models, failed[row], strict=True) if lost],
             asked=int(asked[row].sum()),
         )
-        for row in np.argsort(-found.log_odds, kind="stable").tolist()
+        for row in order.tolist()
     ]
     return Court(
         benchmark=name,
