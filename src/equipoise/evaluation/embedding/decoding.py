@@ -38,8 +38,9 @@ from equipoise.data.items import ImageRef
 from equipoise.models.preprocess import Preprocess
 
 PROCESSES_FROM = 500  # images; below, processes cost more than they give
-IN_PROCESS, IN_THREAD = 16, 8  # images per job; pictures that threads make may be large, so fewer of them wait
-AHEAD = 8  # jobs per process that are under way or wait for the model
+IN_PROCESS, IN_THREAD = 32, 8  # images per job; pictures that threads make may be large, so fewer of them wait
+AHEAD = 4  # jobs per process that are under way or wait for the model
+SWITCH = 0.0005  # seconds; with Python's 5 ms between threads the pool's own thread hands out jobs too late
 SHARED = 2**30  # bytes of shared memory, at most
 
 _TOKENIZERS = "TOKENIZERS_PARALLELISM"
@@ -106,15 +107,17 @@ def decoded(
             yield Job(found, known, [(images[at], one if block is None else block[at], why) for at, one, why in made])
             begin_next()  # not before: it writes into the same block
 
-    parallel = os.environ.get(_TOKENIZERS)
+    parallel, switch = os.environ.get(_TOKENIZERS), sys.getswitchinterval()
     if shape:
         os.environ[_TOKENIZERS] = parallel or "true"  # else tokenizers warn of every fork
+        sys.setswitchinterval(min(switch, SWITCH))
     try:
         yield results()
     except BrokenProcessPool:
         raise UserError(KILLED) from None
     finally:
         pool.shutdown(cancel_futures=True)
+        sys.setswitchinterval(switch)
         if parallel is None:  # left set, it would make a later fork of the user's wait for threads that it has not
             os.environ.pop(_TOKENIZERS, None)
 
