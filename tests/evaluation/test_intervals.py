@@ -31,8 +31,33 @@ def test_no_interval_claims_certainty() -> None:
     assert stats.share_interval(0.5, same / 2, 100) == pytest.approx((0.5 - unseen, 0.5 + unseen))
     assert stats.difference_interval(0.0, 0 * same, 100) == pytest.approx((-unseen, unseen))
     assert stats.difference_interval(-1.0, -same, 100) == pytest.approx((-1, -1 + unseen))
-    varied = np.linspace(0, 1, 101)
-    assert stats.share_interval(0.5, varied, 3) == pytest.approx((0.025, 0.975))  # else the bootstrap's
+    varied = np.linspace(0, 1, 101)  # else Wilson's, with Student's t of two degrees
+    assert stats.share_interval(0.5, varied, 3) == pytest.approx((0.035536, 0.964464), abs=1e-6)
+
+
+def of_images(*values: float) -> stats.Average:
+    return stats.averaged_all(np.array(values), np.arange(len(values)))
+
+
+def test_one_image_more_that_deviates_makes_no_interval_shorter() -> None:
+    """19 of 20 was [85.0, 100], and one gain in twenty could not be a loss."""
+    lows = [of_images(*[1.0] * (20 - wrong), *[0.0] * wrong).interval(0)[0] for wrong in range(4)]
+    assert lows == sorted(lows, reverse=True) and lows[0] == pytest.approx(0.8389, abs=1e-4)
+    assert lows[1] == pytest.approx(0.749, abs=0.005)  # Wilson's with Student's t of 19 degrees
+    unseen = stats.wilson(0, 20)[1]
+    low, high = of_images(1, *[0.0] * 19).change(0)
+    assert low == pytest.approx(0.05 - math.hypot(0.05, unseen)) and high == pytest.approx(0.15)
+    assert of_images(-1, *[0.0] * 19).change(0) == pytest.approx((-0.15, -low))
+    assert of_images(1, -1, *[0.0] * 18).change(0) == pytest.approx((-0.15, 0.15))  # both sides were seen
+    assert of_images(*[1.0] * 6, *[0.0] * 14).change(0)[0] > 0  # six gains, no loss: p is 0.03
+
+
+def test_one_wrong_item_of_many_says_little_of_how_alike_an_image_is() -> None:
+    """20 images of 26 items, one item wrong: 519 independent items would be [98.9, 100]; the images are twenty."""
+    values = np.ones(520)
+    values[0] = 0
+    low, high = stats.averaged_all(values, np.repeat(np.arange(20), 26)).interval(0)
+    assert stats.wilson(20, 20)[0] < low < 0.98 and high < 1
 
 
 def test_three_items_that_agree_have_honest_intervals() -> None:
@@ -58,7 +83,7 @@ def test_a_small_split_that_is_all_right_keeps_its_doubt() -> None:
     found = Averages(outcomes_of(rows), resamples=200).macro(["split"])
     assert found is not None and found["original"] == pytest.approx(0.95)
     assert found.interval("original")[0] < 0.95 - stats.wilson(0, 3)[1] / 2 < 0.7
-    assert found.interval("original")[1] < 0.97  # three right answers cannot be more than right
+    assert found.interval("original")[1] < 0.975  # three right answers cannot be more than right
 
 
 def test_groups_are_resampled_as_dense_columns_would_be() -> None:

@@ -54,12 +54,9 @@ def pairs(items: Sequence[Item], kind: Kind, seed: int) -> list[_Pair]:
 def share(right: Sequence[float], groups: Sequence[str], seed: int) -> Share:
     _, clusters = np.unique(np.array(groups), return_inverse=True)
     values = np.array(right, dtype=np.float64)
-    sums = np.bincount(clusters, values).astype(np.float64)[:, None]
-    counts = np.bincount(clusters).astype(np.float64)[:, None]
-    spread = stats.cluster_bootstrap(sums, counts, seed, _RESAMPLES)[:, 0]
-    mean = float(values.mean())
-    low, high = stats.share_interval(mean, spread, len(counts))
-    return Share(n=len(values), share=round(mean, 4), interval=(round(float(low), 4), round(float(high), 4)))
+    found = stats.averaged_all(values, clusters, seed, _RESAMPLES)
+    low, high = found.interval(0)
+    return Share(n=len(values), share=round(float(found.values[0]), 4), interval=(round(low, 4), round(high, 4)))
 
 
 def _half(value: float) -> float:

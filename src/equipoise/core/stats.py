@@ -23,6 +23,8 @@ _CHUNK = 64  # resamples multiplied at once, to limit memory
 _AT_ONCE = 16_000_000  # and at most so many counts of clusters
 _KEPT = 64_000_000  # resamples x clusters that are cached for the next call
 _SAME = 1e-12  # smaller differences between resamples are rounding
+_ALIKE = 0.5  # images that are taken to have items all alike, so that one image does not say that none has
+_NODES = np.polynomial.legendre.leggauss(100)
 _SPARSE = 8  # a group with less than 1/8 of all clusters is multiplied separately
 
 
@@ -39,10 +41,51 @@ def wilson(successes: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     return (low, 1.0 if successes == n else min(1.0, centre + half))
 
 
+def wilson_distances(share: float, half: float) -> tuple[float, float]:
+    """How far Wilson's interval reaches below and above a share whose plain interval is share +- half."""
+    pull = half**2 / (share * (1 - share)) if 0 < share < 1 else 0.0  # a difference may be below 0
+    wide, shift = math.sqrt(half**2 + pull**2 / 4), pull * (0.5 - share)
+    return (wide - shift) / (1 + pull), (wide + shift) / (1 + pull)
+
+
 def normal_quantile(p: float) -> float:
     from statistics import NormalDist
 
     return NormalDist().inv_cdf(p)
+
+
+def within(t: float, df: float) -> float:
+    """P(|T| < t) of Student's t with `df` degrees of freedom, which need not be a whole number.
+
+    With t = sqrt(df) tan(a) the density is cos(a) ** (df - 1), which a hundred nodes integrate to 12 digits.
+    """
+    if math.isinf(df):
+        return math.erf(t / math.sqrt(2))
+    angle = math.atan(t / math.sqrt(df))
+    nodes, weights = _NODES
+    places = angle * (nodes + 1) / 2
+    part = float(weights @ np.exp((df - 1) * np.log(np.cos(places)))) * angle / 2
+    return min(1.0, 2 * part * math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(math.pi))
+
+
+@functools.lru_cache(maxsize=10_000)
+def t_quantile(level: float, df: float) -> float:
+    """The t with P(|T| < t) = level: 2.776 for 0.95 and 4 degrees."""
+    if df >= 30:  # an expansion in 1 / df, exact to eight digits (Abramowitz and Stegun 26.7.5)
+        z = normal_quantile(0.5 + level / 2)
+        terms = (
+            (z**3 + z) / 4,
+            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+            (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+        )
+        return z + sum(term / df**power for power, term in enumerate(terms, 1))
+    low, high = 0.0, math.pi / 2
+    scale = math.sqrt(df)
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if within(scale * math.tan(middle), df) < level else (low, middle)
+    return scale * math.tan(low)
 
 
 def chance_of_orders(right: NDArray[np.int64], wrong: NDArray[np.int64]) -> Floats:
@@ -83,9 +126,7 @@ def grouped_ratios(
     over items. Returns the measured (groups, columns) and the bootstrapped (resamples, groups, columns).
     """
     blocks = [_block(values[mask], counts[mask], cluster[mask]) for mask in groups]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        measured = np.stack([sums.sum(0) / numbers.sum(0) for _, sums, numbers in blocks])
-    return measured, _resample(blocks, int(cluster.max()) + 1, seed, resamples)
+    return _ratios(blocks, int(cluster.max()) + 1, seed, resamples)
 
 
 # Clusters, and (clusters, columns) sums and counts within each. A group has only its own clusters: 240 groups of
@@ -100,6 +141,12 @@ def _block(values: Floats, counts: Floats, cluster: NDArray[np.int64]) -> _Block
         return np.stack([np.bincount(place, column, len(held)) for column in part.T], axis=1).astype(np.float64)
 
     return held, within(values), within(counts)
+
+
+def _ratios(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> tuple[Floats, Floats]:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        measured = np.stack([sums.sum(0) / numbers.sum(0) for _, sums, numbers in blocks])
+    return measured, _resample(blocks, clusters, seed, resamples)
 
 
 def numbered(names: Iterable[Hashable]) -> NDArray[np.int64]:
@@ -179,38 +226,42 @@ def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, fl
     return (float(low), float(high))
 
 
-def share_interval(
-    value: float, spread: Floats, clusters: int, level: float = LEVEL, lowest: float = 0.0
-) -> tuple[float, float]:
-    """Bootstrap percentiles of a share or, with `lowest` -1, of a difference of shares.
-
-    If all resamples are equal, percentiles would claim certainty (three of three: 100 [100, 100]). Then the interval
-    extends to either side by Wilson's upper bound for what was never seen among `clusters` images (of three: 56%). For
-    a share of 0 or 1 this is Wilson's interval. `clusters` counts only images with items that the metric applies to.
-    """
-    one = Average(np.array([[value]]), spread[:, None, None], np.array([[clusters]]), np.ones(1))
-    return one.interval(0, level, lowest)
+def share_interval(value: float, spread: Floats, clusters: int, level: float = LEVEL) -> tuple[float, float]:
+    """The interval of one share from its resamples: see `Average`. `clusters` counts the images it is of."""
+    return _alone(value, spread, clusters).interval(0, level)
 
 
 def difference_interval(value: float, spread: Floats, clusters: int) -> tuple[float, float]:
-    return share_interval(value, spread, clusters, lowest=-1.0)
+    """The same of a difference of shares. No resample on one side of zero: no image is taken to be there."""
+    return _alone(value, spread, clusters).change(0)
+
+
+def _alone(value: float, spread: Floats, clusters: int) -> Average:
+    images = np.array([[clusters]])
+    return Average(np.array([[value]]), spread[:, None, None], images, np.ones(1), images - 1.0, images + math.inf)
 
 
 class Average(NamedTuple):
     """Shares, or differences of shares, within each group of an average, measured and resampled.
 
-    The rule of `share_interval` for equal resamples is applied within each group, since a split of three images that
-    are all right adds no spread to the average; the groups' additions are summed as squares.
+    Resamples alone would claim too much where few images differ: three of three would be 100 [100, 100], and a
+    difference of one gain in twenty could not be a loss. So what was not seen among n images has Wilson's upper bound
+    for 0 of n (of three: 56%), within each group; the groups' additions are summed as squares.
     """
 
     parts: Floats  # (groups, columns)
     drawn: Floats  # (resamples, groups, columns)
     images: NDArray[np.int64]  # (groups, columns): the number of images behind each share
     weights: Floats  # (groups,)
+    degrees: Floats  # (groups, columns) of freedom: images - 1, fewer where some images have many items
+    rare: Floats  # (groups, columns): the images that are not all right, or those not all wrong, if these are fewer
+    signs: NDArray[np.bool_] | None = None  # (2, groups, columns): some image is below zero, some above
 
     def only(self, group: int) -> Average:
         place = slice(group, group + 1)
-        return Average(self.parts[place], self.drawn[:, place], self.images[place], np.ones(1))
+        signs = None if self.signs is None else self.signs[:, place]
+        about = self.images[place], np.ones(1), self.degrees[place], self.rare[place], signs
+        return Average(self.parts[place], self.drawn[:, place], *about)
 
     @property
     def values(self) -> Floats:
@@ -222,23 +273,50 @@ class Average(NamedTuple):
         """(resamples, columns)"""
         return weighted_mean(self.drawn, self.weights)
 
-    def interval(self, column: int, level: float = LEVEL, lowest: float = 0.0) -> tuple[float, float]:
+    def interval(self, column: int, level: float = LEVEL) -> tuple[float, float]:
+        """Of a share: Wilson's interval of as many independent items as have the variance of the resamples, with
+        Student's t.
+
+        If few images have a wrong item, they say little of how alike the items of an image are. So the variance moves
+        towards that of items all alike, as half an image more of that kind would move it.
+        """
+        there = ~np.isnan(self.parts[:, column])
+        parts, drawn = self.parts[there, column], self.drawn[:, there, column]
+        share = self.weights[there] / self.weights[there].sum()
+        value, alike = float(share @ parts), _all_alike(drawn)
+        down = up = 0.0
+        mixed = weighted_mean(drawn[:, :, None], share)
+        if not _all_alike(mixed)[0]:
+            degrees, rare = self.degrees[there, column], self.rare[there, column]
+            own = np.where(alike, 0.0, np.nanvar(drawn, 0))
+            more = np.where(alike, 0.0, np.maximum(0.0, parts * (1 - parts) / (degrees + 1) - own))
+            more *= share**2 * _ALIKE / (rare + _ALIKE)
+            each = share**2 * own + more
+            freedom = each.sum() ** 2 / (each**2 / np.maximum(1.0, degrees)).sum() if each.any() else math.inf
+            variance = float(np.nanvar(mixed) + more.sum())
+            down, up = wilson_distances(value, t_quantile(level, float(freedom)) * math.sqrt(variance))
+        unseen = np.array([wilson(0, int(n), level)[1] for n in self.images[there, column][alike]])
+        lower, upper = (share[alike] * np.minimum(unseen, most) for most in (parts[alike], 1 - parts[alike]))
+        return max(0.0, value - math.hypot(down, *lower)), min(1.0, value + math.hypot(up, *upper))
+
+    def change(self, column: int, level: float = LEVEL) -> tuple[float, float]:
+        """Of a difference: percentiles of the resamples, wider where no image was seen on one side of zero."""
         parts, drawn = self.parts[:, column], self.drawn[:, :, column]
         there = ~np.isnan(parts)
         share = np.where(there, self.weights, 0.0) / self.weights[there].sum()
         value = float((share * np.where(there, parts, 0.0)).sum())
-        down = up = 0.0
-        for group in np.flatnonzero(there & _all_alike(drawn)).tolist():
-            unseen = wilson(0, int(self.images[group, column]), level)[1]
-            down += (share[group] * min(unseen, parts[group] - lowest)) ** 2
-            up += (share[group] * min(unseen, 1.0 - parts[group])) ** 2
+        with np.errstate(invalid="ignore"):
+            sides = self.signs[..., column] if self.signs is not None else ((drawn < 0).any(0), (drawn > 0).any(0))
         mean = weighted_mean(drawn[:, :, None], self.weights)[:, 0]
-        low, high = (value, value) if _all_alike(mean) else percentile_interval(mean, level)
-        if down:
-            low = max(lowest, value - math.hypot(max(0.0, value - low), math.sqrt(down)))
-        if up:
-            high = min(1.0, value + math.hypot(max(0.0, high - value), math.sqrt(up)))
-        return low, high
+        ends = (value, value) if _all_alike(mean) else percentile_interval(mean, level)
+        found = []
+        for sign, end, seen in zip((-1, 1), ends, sides, strict=True):
+            more = sum(
+                (share[group] * min(wilson(0, int(self.images[group, column]), level)[1], 1 - sign * parts[group])) ** 2
+                for group in np.flatnonzero(there & (_all_alike(drawn) | ~seen)).tolist()
+            )
+            found.append(sign * min(1.0, sign * value + math.hypot(max(0.0, sign * (end - value)), math.sqrt(more))))
+        return found[0], found[1]
 
 
 def averaged(
@@ -251,9 +329,22 @@ def averaged(
     resamples: int = RESAMPLES,
 ) -> Average:
     """`grouped_ratios` as an average of the groups. Without weights, use `only` on each group."""
-    parts, drawn = grouped_ratios(values, counts, cluster, groups, seed, resamples)
-    images = np.array([distinct_by(cluster[mask], counts[mask]) for mask in groups])
-    return Average(parts, drawn, images, np.ones(len(groups)) if weights is None else weights)
+    blocks = [_block(values[mask], counts[mask], cluster[mask]) for mask in groups]
+    parts, drawn = _ratios(blocks, int(cluster.max()) + 1, seed, resamples)
+    sums, numbers = [sums for _, sums, _ in blocks], [numbers for _, _, numbers in blocks]
+    images = np.array([(one > 0).sum(0) for one in numbers])
+    with np.errstate(invalid="ignore"):
+        degrees = np.array([one.sum(0) ** 2 / (one**2).sum(0) - 1 for one in numbers])
+    both = list(zip(sums, numbers, strict=True))
+    rare = np.array([np.minimum((one > 0).sum(0), (one < most).sum(0)) for one, most in both], dtype=np.float64)
+    signs = np.array([[(one < 0).any(0) for one in sums], [(one > 0).any(0) for one in sums]])
+    return Average(parts, drawn, images, np.ones(len(groups)) if weights is None else weights, degrees, rare, signs)
+
+
+def averaged_all(values: Floats, cluster: NDArray[np.int64], seed: int = 0, resamples: int = RESAMPLES) -> Average:
+    """The average of one value an item."""
+    every = [np.ones(len(values), dtype=bool)]
+    return averaged(values[:, None], np.ones((len(values), 1)), cluster, every, None, seed, resamples)
 
 
 def _all_alike(drawn: Floats) -> NDArray[np.bool_]:

@@ -72,6 +72,8 @@ class Averages:
         columns = {row: column for row, column in columns.items() if keep_empty or not np.isnan(column).all()}
         names = {None, *(row.name for row in columns)}
         columns = {row: column for row, column in columns.items() if row.less in names}
+        named = {row.name: column for row, column in columns.items()}
+        columns = {row: column - named[row.less] if row.less else column for row, column in columns.items()}
         self.metrics = list(columns)  # that some item is asked
         empty = np.zeros((len(outcomes), 0))
         values = np.stack(list(columns.values()), axis=1) if columns else empty
@@ -145,15 +147,7 @@ class Averages:
         return found
 
     def averaged(self, masks: Sequence[Bools], weights: stats.Floats | None = None) -> stats.Average:
-        """The average of every column; of a difference of two metrics (drop) the second is subtracted."""
-        found = stats.averaged(self.wins, self.counts, self.outcomes.cluster, masks, weights, self.seed, self.resamples)
-        parts, drawn = found.parts.copy(), found.drawn.copy()
-        place = {row.name: at for at, row in enumerate(self.metrics)}
-        for at, row in enumerate(self.metrics):
-            if row.less is not None:
-                parts[..., at] -= found.parts[..., place[row.less]]
-                drawn[..., at] -= found.drawn[..., place[row.less]]
-        return found._replace(parts=parts, drawn=drawn)
+        return stats.averaged(self.wins, self.counts, self.outcomes.cluster, masks, weights, self.seed, self.resamples)
 
     def _numbers(self, found: stats.Average, mask: Bools, unit: float | None) -> ItemNumbers:
         scores = dict(zip(MeanScores.model_fields, map(_finite, self._mean_scores(mask)), strict=True))
@@ -244,8 +238,9 @@ def _graded(outcomes: Outcomes, mask: Bools, unit: float | None) -> Graded:
     if rate in (0.0, 1.0):
         images = stats.distinct(cluster[negatives > 0])
         intervals["positive_rate"] = Interval(*stats.wilson(round(rate * images), images))
-    elif interval := intervals.get("positive_rate"):
-        intervals["positive_rate"] = Interval(max(0.0, interval.low), min(1.0, interval.high))
+    elif rate is not None and (interval := intervals.get("positive_rate")):
+        down, up = stats.wilson_distances(rate, rate - interval.low)
+        intervals["positive_rate"] = Interval(rate - down, rate + up)
     return Graded(
         n_positives=int(positives.sum()), n_negatives=int(negatives.sum()), spread=unit, **values, intervals=intervals
     )

@@ -85,7 +85,8 @@ def _numbers(model: Averages, found: Mapping[str, stats.Average], mask: NDArray[
             parts=mine.parts[:, [at]] - other.parts[:, [at]],
             drawn=mine.drawn[:, :, [at]] - other.drawn[:, :, [at]],
             images=mine.images[:, [at]],
+            signs=None,
         )
-        interval = Interval(*change.interval(0, lowest=-1.0))
+        interval = Interval(*change.change(0))
         gain[row.name] = Gain(over=best[0], difference=float(values[at] - other.values[at]), interval=interval)
     return BlindNumbers(baselines=baselines, gain=gain)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.evaluation.comparing.exact import mcnemar
 
+from equipoise.core.stats import t_quantile, within
 from equipoise.evaluation.comparing.inference import (
     flip_p_value,
     groups,
@@ -16,8 +17,6 @@ from equipoise.evaluation.comparing.inference import (
     letter,
     sign_flip_sums,
     smallest_detectable,
-    t_quantile,
-    within,
 )
 
 

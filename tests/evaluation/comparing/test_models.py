@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.evaluation.comparing.exact import mcnemar
 
+from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.evaluation.comparing import inference
 from equipoise.evaluation.comparing.differences import Run, difference, leaves_of, per_item
@@ -115,7 +116,7 @@ def test_the_parts_of_the_variance_against_loops(run: MakeRun) -> None:
     assert found.seed_error == pytest.approx(math.sqrt(own))
     images = found.image_error**2
     df = (images + own) ** 2 / (images**2 / 29 + parts[0][0] ** 2 / 2 + parts[1][0] ** 2 / 1)
-    half = inference.t_quantile(0.95, max(1.0, df)) * math.sqrt(images + own)
+    half = stats.t_quantile(0.95, max(1.0, df)) * math.sqrt(images + own)
     assert found.interval.high - found.difference == pytest.approx(half, rel=0.06)  # the rest is the resamples
     assert found.difference - found.interval.low == pytest.approx(found.interval.high - found.difference)
 
@@ -155,7 +156,7 @@ def test_seeds_that_agree_add_nothing(run: MakeRun) -> None:
     found = compare_models([run(right)] * 3, [run(1 - right)] * 3)["original"]
     assert found is not None and found.seed_error == pytest.approx(0, abs=1e-12)
     assert found.interval.high - found.difference == pytest.approx(
-        inference.t_quantile(0.95, 19) * found.image_error,
+        stats.t_quantile(0.95, 19) * found.image_error,
         rel=1e-3,  # 20 images
     )
 

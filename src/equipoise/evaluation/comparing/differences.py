@@ -126,7 +126,7 @@ def measured_difference(
     changes = {}
     for at, (row, value) in enumerate(zip(metrics, average.values.tolist(), strict=True)):
         if not np.isnan(value):
-            interval = Interval(*average.interval(at, lowest=-1.0))
+            interval = Interval(*average.change(at))
             changes[row.name] = Change(difference=value, interval=interval, own=row.own)
     whole = Difference(
         n=int(groups.kept.sum()),

@@ -1,4 +1,4 @@
-"""Statistical tests with numpy alone: sign flips, Student's t, Holm, the smallest detectable difference."""
+"""Statistical tests with numpy alone: sign flips, Holm, the smallest detectable difference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.core.stats import LEVEL, Floats
+from equipoise.core.stats import LEVEL, Floats, t_quantile
 
 FLIPS = 9_999  # sign flips
 POWER = 0.8
@@ -16,7 +16,6 @@ LEAST_ITEMS = 8  # expected to change one way, so that six do in 80 of 100: 2 * 
 _CHUNK = 256  # flips at once
 _AT_ONCE = 2**19  # and signs, so that they stay in the processor's cache
 _RADEMACHER = 1 / (2 * math.erfc(1))  # 3.178: 1 / (4 P(Z > sqrt 2))
-_NODES = np.polynomial.legendre.leggauss(100)
 
 
 def sign_flip_sums(changes: Floats, seed: int = 0, flips: int = FLIPS) -> Floats:
@@ -64,30 +63,6 @@ def flip_p_value(changes: Floats, sums: Floats) -> float:
     sampled = float((1 + (np.abs(sums) >= least).sum()) / (1 + len(sums)))
     deviation = float(np.sqrt((changes**2).sum()))
     return min(sampled, _RADEMACHER * math.erfc(observed / deviation / math.sqrt(2))) if deviation else 1.0
-
-
-def within(t: float, df: float) -> float:
-    """P(|T| < t) of Student's t with `df` degrees of freedom, which need not be a whole number.
-
-    With t = sqrt(df) tan(a) the density is cos(a) ** (df - 1), which a hundred nodes integrate to 12 digits.
-    """
-    if math.isinf(df):
-        return math.erf(t / math.sqrt(2))
-    angle = math.atan(t / math.sqrt(df))
-    nodes, weights = _NODES
-    places = angle * (nodes + 1) / 2
-    part = float(weights @ np.exp((df - 1) * np.log(np.cos(places)))) * angle / 2
-    return min(1.0, 2 * part * math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(math.pi))
-
-
-def t_quantile(level: float, df: float) -> float:
-    """The t with P(|T| < t) = level: 2.776 for 0.95 and 4 degrees."""
-    low, high = 0.0, math.pi / 2
-    scale = 1.0 if math.isinf(df) else math.sqrt(df)
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if within(scale * math.tan(middle), df) < level else (low, middle)
-    return scale * math.tan(low)
 
 
 def smallest_detectable(error: float, changes: Floats, item: float, df: float) -> float:

@@ -99,9 +99,9 @@ def compare_models(
             freedom = _freedom(image_error**2, images[index], of_seeds)
             more["seed_error"] = math.sqrt(sum(side.own[index] for side in sides))
             if error:
-                value, half = known.difference, inference.t_quantile(stats.LEVEL, freedom) * error
+                value, half = known.difference, stats.t_quantile(stats.LEVEL, freedom) * error
                 more["interval"] = Interval(value - half, value + half)
-                more["p"] = 1 - inference.within(abs(value) / error, freedom)
+                more["p"] = 1 - stats.within(abs(value) / error, freedom)
         if "p" not in more:
             more["p"] = inference.flip_p_value(by_image, flipped()[:, index])
         more["detectable"] = inference.smallest_detectable(error, by_image, lightest, freedom)
