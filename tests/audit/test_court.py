@@ -44,7 +44,7 @@ def test_planted_labels_come_first_and_sooner_than_by_counting() -> None:
     for seed in range(5):
         answers, flipped = answered(seed=seed)
         found = suspicion(answers)
-        assert 0.01 < found.share < 0.05
+        assert found.share is not None and 0.01 < found.share < 0.05
         by_model.append(early(found.log_odds, flipped))
         by_count.append(early(np.nansum(1 - 2 * answers.right, axis=1), flipped))
     assert np.mean(by_model) > 0.8
@@ -54,7 +54,18 @@ def test_planted_labels_come_first_and_sooner_than_by_counting() -> None:
 def test_a_clean_benchmark_has_few_suspects() -> None:
     answers, flipped = answered()
     right = np.where(flipped[:, None], 1 - answers.right, answers.right)
-    assert suspicion(Answers(answers.ids, answers.models, right, answers.groups)).share < 0.01
+    assert (suspicion(Answers(answers.ids, answers.models, right, answers.groups)).share or 0) < 0.01
+
+
+@pytest.mark.parametrize(("accuracy", "wrong"), [(0.59, 0.0), (0.57, 0.1), (0.8, 0.0)])
+def test_where_answers_do_not_say_how_many_labels_are_wrong_no_share_is_given(accuracy: float, wrong: float) -> None:
+    """The fit ended where it had started: "2.0%" with 0 or 10 % wrong."""
+    draw = np.random.default_rng(0)
+    eta = np.log(accuracy / (1 - accuracy)) * np.array([0.8, 1.15, 1.5]) + draw.normal(size=(1000, 1))
+    right = draw.random((1000, 3)) < 1 / (1 + np.exp(-eta))
+    right ^= draw.random((1000, 1)) < wrong
+    found = suspicion(Answers([str(n) for n in range(1000)], list("abc"), right.astype(float), [""] * 1000))
+    assert found.share is None and np.isfinite(found.log_odds).all()
 
 
 def test_an_item_that_no_model_fails_is_never_above_one_that_all_fail() -> None:

@@ -23,6 +23,9 @@ _ROUNDS = 100
 _CLOSE = 1e-5  # the fit stops when the mean log-likelihood changes by less
 _PRIOR = 1.0, 0.04  # precisions of the prior on slopes (around 1) and on intercepts (around 0)
 _MOST_FLIPPED = 0.2  # with more wrong labels, models cannot find them
+_STARTS = 0.002, 0.1  # of the share of flipped labels; fits that end apart show that the answers do not say
+_APART = 0.25  # two ends differ by more than this part of the larger
+_GAIN = 2.0  # the log-likelihood that flipped labels must gain over none
 _MODELS = 3  # with two answers per item, flips and difficulty fit equally well
 _FAILED, _ALIKE = 30, 0.85  # two files that share this part of at least this many failures are of one model
 
@@ -39,7 +42,7 @@ class Answers:
 
 class Suspicion(NamedTuple):
     log_odds: Floats  # that the label of each item is flipped
-    share: float  # estimated share of flipped labels
+    share: float | None  # estimated share of flipped labels; None where the answers do not say
 
 
 def court(items: Sequence[Item], name: str, outcomes: Mapping[str, Mapping[str, bool]]) -> Court:
@@ -63,7 +66,7 @@ def court(items: Sequence[Item], name: str, outcomes: Mapping[str, Mapping[str, 
         benchmark=name,
         items_sha256=identity.of_items(items),
         models=list(answers.models),
-        wrong_labels=round(found.share, 4),
+        wrong_labels=None if found.share is None else round(found.share, 4),
         failed_by_all=int(failed.all(1).sum()),
         queue=queue,
         notes=notes,
@@ -107,14 +110,34 @@ def _same(one: Floats, other: Floats) -> bool:
 
 
 def suspicion(answers: Answers) -> Suspicion:
-    """The log-odds that each label is flipped, by expectation maximisation.
+    """The log-odds that each label is flipped, of the likelier of two fits, and the share of flipped labels.
 
-    Model m is right about the picture with probability sigmoid(intercept[group, m] + slope[m] * easiness), where
-    easiness ~ N(0, 1). The label is flipped with probability `share`. Items with the same answers share a row.
+    Weak or few models fit many shares equally well; a fit then ends near its start, so no share is given.
     """
     _, group = np.unique(answers.groups, return_inverse=True)
     codes = np.where(np.isnan(answers.right), 2, answers.right).astype(np.int8)
     rows, row_of, counts = np.unique(np.column_stack((codes, group)), axis=0, return_inverse=True, return_counts=True)
+    fits = [_fit(rows, counts, share) for share in _STARTS]
+    best = max(fits, key=lambda fit: fit.likelihood)
+    low, high = sorted(fit.share for fit in fits)
+    told = high < _MOST_FLIPPED and high - low <= max(_APART * high, 1 / counts.sum())
+    if told and high > 1.5 / counts.sum():  # one label or none: there is nothing to tell
+        told = best.likelihood - _fit(rows, counts, None).likelihood >= _GAIN
+    return Suspicion(best.log_odds[row_of.ravel()], best.share if told else None)
+
+
+class _Fit(NamedTuple):
+    log_odds: Floats
+    share: float
+    likelihood: float  # log-likelihood of all items
+
+
+def _fit(rows: Floats, counts: Floats, first: float | None) -> _Fit:
+    """Expectation maximisation from a share of flipped labels; None holds it at nearly zero.
+
+    Model m is right about the picture with probability sigmoid(intercept[group, m] + slope[m] * easiness), where
+    easiness ~ N(0, 1). The label is flipped with probability `share`. Items with the same answers share a row.
+    """
     group, codes = rows[:, -1], rows[:, :-1]
     asked, right = codes < 2, np.where(codes == 1, 1.0, 0.0)
     member = (group == np.arange(group.max() + 1)[:, None]) * counts  # (groups, rows)
@@ -123,7 +146,7 @@ def suspicion(answers: Answers) -> Suspicion:
     # Every model starts above one half; otherwise flipping all labels would fit equally well.
     won, of = member @ (right * asked), member @ asked.astype(np.float64)
     start = np.clip((won + 1) / (of + 2), 0.6, 0.98)
-    intercept, slope, share = np.log(start / (1 - start)), np.ones(codes.shape[1]), 0.02
+    intercept, slope, share = np.log(start / (1 - start)), np.ones(codes.shape[1]), first or 1e-9
     on_slope, on_intercept = _PRIOR
     before = -np.inf
     for _ in range(_ROUNDS):
@@ -139,7 +162,8 @@ def suspicion(answers: Answers) -> Suspicion:
             break
         before = now
         kept, turned = np.exp(kept - total[:, None]), np.exp(turned - total[:, None])
-        share = float(np.clip(counts @ turned.sum(1) / counts.sum(), 1 / counts.sum(), _MOST_FLIPPED))
+        if first is not None:
+            share = float(np.clip(counts @ turned.sum(1) / counts.sum(), 1 / counts.sum(), _MOST_FLIPPED))
         probability = 1 / (1 + np.exp(-eta))  # one Newton step
         weight = (kept + turned)[:, :, None]
         expected = kept[:, :, None] * right[:, None, :] + turned[:, :, None] * (1 - right[:, None, :])
@@ -150,4 +174,4 @@ def suspicion(answers: Answers) -> Suspicion:
         up = counts @ (gradient * nodes[:, None]).sum(1)
         down = counts @ (curvature * nodes[:, None] ** 2).sum(1)
         slope = np.clip(slope + (up - on_slope * (slope - 1)) / (down + on_slope), 0, 6)
-    return Suspicion(log_odds[row_of.ravel()], share)
+    return _Fit(log_odds, share, now * float(counts.sum()))

@@ -110,7 +110,7 @@ class Court(_Record):
     benchmark: str
     items_sha256: str
     models: list[str]
-    wrong_labels: float  # estimated share
+    wrong_labels: float | None  # estimated share; None where the answers do not say
     failed_by_all: int  # items that all models answered and failed
     queue: list[Case]
     notes: list[str]

@@ -129,9 +129,11 @@ def _hold_court(
             typer.echo(f"note: {missing:,} photos were not found in {images}", err=True)
         typer.echo(printable(f"wrote {out}"))
     known = {item.id: item for item in items}
+    share = "these answers do not say" if found.wrong_labels is None else f"{found.wrong_labels:.1%}"
     typer.echo(
         f"{len(found.queue):,} items answered by {len(found.models)} models; {found.failed_by_all:,} failed by all of "
-        f"them. Labels that are wrong, estimated: {found.wrong_labels:.1%}."
+        f"them. Labels that are wrong, estimated: {share}. Use the order of the queue: the probabilities are too high "
+        "where models make the same mistakes."
     )
     for note in found.notes:
         typer.echo(printable(f"note: {note}"))
