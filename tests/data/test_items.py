@@ -22,6 +22,7 @@ from equipoise.data.items import (
     texts,
     write_items,
 )
+from equipoise.data.readers.item_tables import load_item_table
 
 words = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=20).filter(
     lambda text: text.strip()
@@ -118,7 +119,7 @@ def test_every_problem_at_once_with_line_and_field(tmp_path: Path) -> None:
         {**good, "id": "2", "caption": 7},
         {**good, "id": "3", "image": {"path": "../secret.jpg"}},
         {**good, "id": "4", "image": {"path": "1.jpg", "box": [0, 0, 0, 5]}},
-        {**good, "id": "5", "negatives": [{"text": " "}], "colour": "red"},
+        {**good, "id": "5", "negatives": [{"text": " "}], "colours": ["red"]},
         {**good, "id": "1"},
     ]
     path = tmp_path / "items.jsonl"
@@ -132,11 +133,43 @@ def test_every_problem_at_once_with_line_and_field(tmp_path: Path) -> None:
         "line 3: image.path: expected a path below the image folder, found '../secret.jpg'",
         "line 4: image.box: expected x, y, width, height with width and height above 0",
         "line 5: negatives.0.text: expected some text",
-        "line 5: colour: extra inputs are not permitted",
+        "line 5: colours: extra inputs are not permitted",
         "line 6: id: '1' is already used in line 1",
         "line 7: not JSON",
     ):
         assert part in message, message
+
+
+def test_the_short_form_that_people_write(tmp_path: Path) -> None:
+    """As the columns of a table: it was refused with four problems a line."""
+    lines = [
+        {"image": "a.jpg", "caption": "a cat", "negatives": ["a dog", "a cow"], "category": "animal", "year": 2024},
+        {"id": 7, "image": None, "caption": "a hen", "negative": "a rat", "negative_2": "", "positives": ["one hen"]},
+        {
+            "id": "x",
+            "image": {"path": "c.jpg"},
+            "caption": "a pig",
+            "negatives": [{"text": "a fox"}],
+            "tags": {"a": "b"},
+        },
+    ]
+    (tmp_path / "mine.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    first, second, third = load_items(tmp_path / "mine.jsonl")
+    assert first == Item(
+        id="1",
+        image=ImageRef(path="a.jpg"),
+        caption="a cat",
+        negatives=texts("a dog", "a cow"),
+        tags={"split": "all", "category": "animal", "year": "2024"},
+    )
+    assert (second.id, second.image, second.positives) == ("7", None, texts("one hen"))
+    assert second.negatives == texts("a rat") and third.tags == {"a": "b"}
+    (tmp_path / "mine.csv").write_text("image,caption,negative,category\na.jpg,a cat,a dog,animal\n")
+    (tmp_path / "same.jsonl").write_text(json.dumps(lines[0] | {"negatives": "a dog", "year": None}))
+    assert load_items(tmp_path / "same.jsonl") == load_item_table(tmp_path / "mine.csv")
+    (tmp_path / "typo.jsonl").write_text(json.dumps(lines[0] | {"negtives": ["a dog"]}))
+    with pytest.raises(UserError, match="negtives: extra inputs"):
+        load_items(tmp_path / "typo.jsonl")
 
 
 def test_many_problems_are_counted(tmp_path: Path) -> None:

@@ -171,11 +171,49 @@ def _text_json(text: Text) -> dict[str, Any]:
     return {"text": text.text, "edit": edit}
 
 
+def in_full(value: Any, number: int | str) -> Any:
+    """The JSON object of an item from the short form that people write: `image` and texts as strings, other keys with
+    one value as tags, `id` left out (then `number`), as in the columns of a table. Any other value is returned as is.
+    """
+    if not isinstance(value, dict) or not isinstance(value.get("caption"), str):
+        return value
+    found = {name: one for name, one in value.items() if name in Item.model_fields}
+    found.setdefault("id", str(number))
+    found["id"] = str(found["id"]) if isinstance(found["id"], int) else found["id"]
+    found["image"] = _ref(value.get("image"))
+    for kind in IMAGES:
+        if isinstance(value.get(kind), list):
+            found[kind] = [_ref(one) for one in value[kind]]
+    tags = dict(value["tags"]) if isinstance(value.get("tags"), dict) else {"split": "all"}
+    several: dict[str, list[Any]] = {"positives": [], "negatives": []}
+    for name, one in value.items():
+        listed = next((several[kind] for kind in several if name.startswith(kind[:-1]) and name not in IMAGES), None)
+        if listed is not None:
+            listed += one if isinstance(one, list) else [one]
+        elif name not in Item.model_fields and isinstance(one, str | int | float):
+            tags[name] = one if isinstance(one, str) else json.dumps(one)
+        elif name not in Item.model_fields and one is not None:
+            found[name] = one  # a list or an object under an unknown key: a field with a wrong name
+    written = {
+        kind: [{"text": one} if isinstance(one, str) else one for one in listed if one not in (None, "")]
+        for kind, listed in several.items()
+    }
+    return found | written | {"tags": tags}
+
+
+def _ref(image: Any) -> Any:
+    return None if image in (None, "") else {"path": image} if isinstance(image, str) else image
+
+
 def texts(*strings: str, edit: Edit | None = None) -> tuple[Text, ...]:
     """Plain strings as the texts of an item, all with the same edit."""
     return tuple(Text(text=string, edit=edit) for string in strings)
 
 
+_LINE = (
+    'Each line needs at least {"image": "a.jpg", "caption": "a dog", "negatives": ["a cat"]}; "positives" are optional '
+    "and other keys with one value are tags (docs/files.md)."
+)
 HELD = 50_000  # items that are kept as objects, which take ten times the memory of their lines
 
 
@@ -213,11 +251,13 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     lines = _parquet_lines(path, problems) if in_parquet else jsonl_lines(path, problems)
     with reading(path):
         keep = not _is_long(path)
-        for line, item in islice(checked(lines, Item, problems, doubled=not in_parquet), limit):
+        for line, item in islice(
+            checked(lines, Item, problems, not in_parquet, None if in_parquet else in_full), limit
+        ):
             checked_lines.append(line.encode())
             if keep:
                 items.append(item)
-    problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
+    problems.raise_if_any(_LINE)
     if not checked_lines:
         raise UserError(f"{path}: holds no items; expected one JSON object per line (docs/files.md)")
     if len(checked_lines) > HELD:

@@ -153,10 +153,15 @@ def jsonl_lines(path: Path, problems: Problems, places: Collection[int] | None =
 
 
 def checked(
-    lines: Iterable[tuple[str, str]], kind: type[Record], problems: Problems, doubled: bool = True
+    lines: Iterable[tuple[str, str]],
+    kind: type[Record],
+    problems: Problems,
+    doubled: bool = True,
+    in_full: Callable[[Any, int], Any] | None = None,
 ) -> Iterator[tuple[str, Record]]:
     """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
 
+    A line that does not fit is tried once more as `in_full` makes it of its value and its place from 1.
     pydantic takes the last of two equal keys. A line with no more keys than its record has none (without a space before
     a colon they can be counted); any other is parsed once more to find them. `doubled` is False where we wrote the line
     ourselves and it cannot have any.
@@ -164,9 +169,15 @@ def checked(
     seen: dict[str, str] = {}
     count_keys = getattr(kind, "keys_set", None)
     validate = kind.__pydantic_validator__.validate_json
-    for where, raw in lines:
+    for number, (where, raw) in enumerate(lines, 1):
         try:
-            record: Record = validate(raw)
+            try:
+                record: Record = validate(raw)
+            except ValidationError:
+                if in_full is None:
+                    raise
+                raw = json.dumps(in_full(parse(raw), number))
+                record = validate(raw)
             if doubled and (not count_keys or raw.count('":') != count_keys(record) or '" ' in raw or '"\t' in raw):
                 parse(raw)
         except ValidationError as error:

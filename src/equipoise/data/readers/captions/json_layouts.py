@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from equipoise.core.errors import UserError
 from equipoise.core.files import json_line
-from equipoise.data.items import Item
+from equipoise.data.items import Item, in_full
 from equipoise.data.readers.records import rows
 
 LONGEST = 2_000  # characters of a caption; text encoders read a few hundred
@@ -78,7 +78,7 @@ def json_record(where: str, value: Any) -> Iterator[Raw]:
 def _item(where: str, value: dict[str, Any]) -> Raw:
     """An item goes through the run whole, so that perturbing only adds to it; what is not one would lose its texts."""
     try:
-        item = Item.model_validate_json(json.dumps(value))
+        item = Item.model_validate_json(json.dumps(in_full(value, where.split()[-1])))
     except ValidationError as error:
         field = next((str(part) for part in error.errors()[0]["loc"]), "")
         return Raw(where, None, problem=f"not a valid item ({field})")
