@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from equipoise import cli
 from equipoise.audit.checks import audit
 from equipoise.audit.page import markdown
 from equipoise.audit.record import Audit
-from equipoise.data.items import Item, texts, write_items
+from equipoise.data.items import ImageRef, Item, load_items, texts, write_items
 
 
 def run(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -110,3 +111,37 @@ def test_it_has_a_page_and_ends_with_a_verdict(
     assert ending.strip()[:30] in page and "<table>" in page and "<script" not in page
     (items.parent / "audit.html").write_text("mine")
     assert run("audit", str(items), "--out", "audit.html", monkeypatch=monkeypatch) == 2
+
+
+def test_every_finding_is_listed_and_the_rest_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Five of them were, nowhere all."""
+    picture = ImageRef(path="a.jpg")
+    copies = [Item(id=f"copy{n}", caption="a cat", negatives=texts("a dog"), image=picture) for n in range(10)]
+    wrong = [Item(id=f"no{n}", caption=f"a hen {n}", negatives=texts("a cat"), image=picture) for n in range(8)]
+    ties = [Item(id=f"tie{n}", caption=f"a rat {n}", negatives=texts(f"a rat {n}")) for n in range(7)]
+    good = [Item(id="good", caption="a pig", negatives=texts("a fox"), image=ImageRef(path="b.jpg"))]
+    path, clean, table = tmp_path / "items.jsonl", tmp_path / "clean.jsonl", tmp_path / "bad.csv"
+    write_items(path, [*copies, *wrong, *ties, *good])
+    for _ in range(2):
+        assert run("audit", str(path), "--clean", str(clean), "--out", str(table), monkeypatch=monkeypatch) == 0
+    assert [item.id for item in load_items(clean)] == ["copy0", "good"]
+    rows = [line.split(",")[:2] for line in table.read_text().splitlines()]
+    assert rows[0] == ["audit_check", "id"]
+    assert [row for row in rows if row[0] == "duplicates"] == [["duplicates", f"copy{n}"] for n in range(1, 10)]
+    assert [row for row in rows if row[0] == "forced_ties"] == [["forced_ties", f"tie{n}"] for n in range(7)]
+    capsys.readouterr()
+    assert run("audit", str(path), "--json", monkeypatch=monkeypatch) == 0
+    record = Audit.model_validate_json(capsys.readouterr().out)
+    (twice,) = (check for check in record.checks if check.name == "duplicates")
+    assert [one.id for one in twice.found] == [f"copy{n}" for n in range(1, 10)] and len(twice.examples) <= 5
+    assert run("bench", "check", str(path), "--json", monkeypatch=monkeypatch) == 0
+    found = {one["what"]: one["examples"] for one in json.loads(capsys.readouterr().out)["findings"]}
+    assert any(len(examples) == 9 for what, examples in found.items() if what.startswith("items twice"))
+    assert run("bench", "check", str(path), monkeypatch=monkeypatch) == 0
+    assert "... and 4 more" in capsys.readouterr().out
+    table.write_text("mine")
+    assert run("audit", str(path), "--out", str(table), monkeypatch=monkeypatch) == 2 and table.read_text() == "mine"
+    assert run("audit", str(path), "--clean", str(path), monkeypatch=monkeypatch) == 2  # another file, not this one
+    assert len(load_items(path)) == 26

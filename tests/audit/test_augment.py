@@ -47,8 +47,15 @@ def test_a_positive_may_not_bring_in_a_negatives_word() -> None:
 
 def test_a_benchmark_with_positives_is_refused() -> None:
     item = _item("a dog", "a cat").model_copy(update={"positives": texts("a hound")})
-    with pytest.raises(UserError, match="1 of its items have hard positives already"):
+    with pytest.raises(UserError, match="all 1 items have hard positives already"):
         augment([item], _benchmark(), RECIPE)
+
+
+def test_items_without_positives_are_filled_and_the_others_kept() -> None:
+    own = _item("a dog", "a cat").model_copy(update={"id": "sugarcrepe-add_att/2", "positives": texts("a hound")})
+    made = augment([own, _item("a man riding a bicycle", "a woman riding a bicycle")], _benchmark(), RECIPE)
+    assert made.ours == 1 and made.items[0].positives == own.positives and made.items[1].positives
+    assert [item.tags["positives"] for item in made.items] == ["original", f"{BY}-{VERSION}"]
 
 
 @pytest.mark.parametrize("name", ["sugarcrepe", "valse"])

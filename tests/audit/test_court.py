@@ -153,6 +153,24 @@ def test_the_verb(
     assert text.count("data:image/jpeg;base64,") == 1 and "<b>cat" not in text and "&lt;b&gt;cat&lt;/b&gt; 7" in text
 
 
+def test_models_are_the_folders_that_compare_takes(
+    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder of an evaluation holds a folder for each benchmark; it was "no finished run here"."""
+    folders = []
+    for scores in asked[2::2]:
+        out = tmp_path / "runs" / Path(scores).stem
+        words = ["equipoise", "metrics", scores, "--bench", asked[0], "--out", str(out / "items")]
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert not ended.value.code, capsys.readouterr().err
+        folders += ["--models", str(out)]
+    capsys.readouterr()
+    assert run(asked[0], *folders, "--json", monkeypatch=monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["models"] == ["one", "two", "three"]
+
+
 def test_what_the_verb_refuses(
     asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

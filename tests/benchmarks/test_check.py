@@ -112,7 +112,7 @@ def test_images_are_opened_whole(tmp_path: Path) -> None:
     items.append(item("box", "a", "b", image="good.jpg", box=(70, 0, 5, 5)))
     report = check(items, None, tmp_path, steps.append)
     assert not report.ok
-    assert found(report, "missing") == (7, [f"gone{i}.jpg" for i in range(5)])
+    assert found(report, "missing") == (7, [f"gone{i}.jpg" for i in range(7)])
     count, problems = found(report, "cannot be used")
     assert count == 4 and [problem.split(":")[0] for problem in problems] == [
         "short.jpg",
@@ -121,7 +121,7 @@ def test_images_are_opened_whole(tmp_path: Path) -> None:
         "good.jpg",
     ]
     assert sum(steps) == 12, "4 images, 7 that are missing and a box"
-    assert "    ... and 2 more" in report.lines()
+    assert "    ... and 2 more (--json has all)" in report.lines()
 
 
 def test_good_images_are_ok(tmp_path: Path) -> None:

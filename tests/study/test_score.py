@@ -43,6 +43,13 @@ def test_a_point_only_if_both_are_right(make: Make) -> None:
     assert 0 <= share.low <= share.value <= share.high <= 1
 
 
+def test_questions_without_a_positive_are_listed_too(make: Make) -> None:
+    """Only those with a positive were."""
+    study = read_study(make(n=3, positives=()))
+    found = score(study, rankings(study, anna=["cn", "nc", "cn"], ben=["cn", "cn", "nc"]))
+    assert found.lost == [study.questions[number].item for number in (1, 2)]
+
+
 def test_a_tie_with_the_wrong_one_is_no_win(make: Make) -> None:
     study = read_study(make(n=2))
     given = rankings(study, anna=["cpn=", "cn="], ben=["cp", "cp"])

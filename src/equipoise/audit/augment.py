@@ -1,8 +1,8 @@
-"""Adds hard positives of a recipe to a benchmark that has none, so that its Brittleness can be measured.
+"""Adds hard positives of a recipe to items that have none, so that a benchmark's Brittleness can be measured.
 
 SugarCrepe, VALSE, ARO, VL-CheckList and others ask only whether a wrong caption scores lower. The augmented benchmark
-has its own name (NAME-augmented): captions and negatives are the original's, the positives are ours, so its numbers are
-not the paper's.
+has its own name (NAME-augmented): captions and negatives are the original's, positives are ours where it had none, so
+its numbers are not the paper's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Augmented:
     items: list[Item]
     benchmark: Benchmark
     dropped: Counter[str]  # reason -> candidates
-    without: int  # items without a positive
+    ours: int  # items that got a positive
 
 
 def augment(
@@ -41,14 +41,19 @@ def augment(
     seed: int = 0,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Augmented:
-    if own := sum(bool(item.positives) for item in items):
-        raise UserError(f"{benchmark.name}: {own:,} of its items have hard positives already; nothing to add")
+    if all(item.positives for item in items):
+        raise UserError(f"{benchmark.name}: all {len(items):,} items have hard positives already; nothing to add")
     name = f"{benchmark.name}-augmented"
     made = f"{BY} {__version__}, augment {VERSION}, recipe {recipe.name}, seed {seed}"
     written: dict[str, tuple[list[Candidate], list[str]]] = {}  # captions repeat
     found: list[Item] = []
     dropped: Counter[str] = Counter()
     for item in items:
+        new_id = f"{name}-{item.id.removeprefix(f'{benchmark.name}-')}"
+        if item.positives:
+            found.append(item.model_copy(update={"id": new_id, "tags": {**item.tags, TAG: "original"}}))
+            advance(1)
+            continue
         if item.caption not in written:
             one = perturb_caption(recipe, Caption(item.caption), seed)
             written[item.caption] = one.positives, [reason for _, reason in one.dropped]
@@ -62,11 +67,11 @@ def augment(
                 edit = candidate.edit
                 by = f"{BY}:{edit.by}" if edit.by else BY
                 kept.append(Text(text=candidate.text, edit=edit.model_copy(update={"by": by})))
-        new_id = f"{name}-{item.id.removeprefix(f'{benchmark.name}-')}"
         tags = {**item.tags, TAG: f"{BY}-{VERSION}" if kept else "none"}
         found.append(item.model_copy(update={"id": new_id, "positives": tuple(kept), "tags": tags}))
         advance(1)
-    if not any(item.positives for item in found):
+    ours = sum(item.tags[TAG] not in ("original", "none") for item in found)
+    if not ours:
         raise UserError(f"{benchmark.name}: no hard positive of recipe {recipe.name} applies to any of its captions")
     facts = dataclasses.replace(
         benchmark,
@@ -75,7 +80,7 @@ def augment(
         notes=f"Hard positives added by {made}; captions and negatives are the original's. {benchmark.notes}".strip(),
         downloads=(),
     )
-    return Augmented(found, facts, dropped, sum(not item.positives for item in found))
+    return Augmented(found, facts, dropped, ours)
 
 
 def _clashes(item: Item, candidate: Candidate) -> str | None:

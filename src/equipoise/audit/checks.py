@@ -82,6 +82,7 @@ def _counted(kind: _Kind, found: list[Found], of: int, splits: dict[str, str]) -
         by_split=dict(sorted(Counter(splits[name] for name in whole).items())),
         by_kind=dict(sorted(Counter(one.kind for one in found if one.kind).items())),
         examples=[Example(id=one.id, said=one.said) for one in list(different.values())[:SHOWN]],
+        found=[Example(id=one.id, said=one.said) for one in found],
         fix=_TEXTS[kind.name]["fix"],
     )
 
@@ -183,6 +184,16 @@ def audit(
         shortcuts=shortcuts(some, seed),
         detector=detector(some, seed),
     )
+
+
+def cleaned(items: Sequence[Item]) -> list[Item]:
+    """The items without copies, and without those that no model can be judged by: forced ties, and negatives that
+    another item calls right for the same image."""
+    kept = list(items)
+    finds = (check.duplicates, check.forced_ties, check.contradictions)
+    while bad := {one.id for find in finds for one in find(kept)}:  # contradictions name one item of each text
+        kept = [item for item in kept if item.id not in bad]
+    return kept
 
 
 def reuse(items: Sequence[Item]) -> Reuse | None:

@@ -83,7 +83,11 @@ def _finding(check: Check) -> str:
     counted = f" ({'; '.join(parts)})" if parts else ""
     heading = f"### {check.name.replace('_', ' ')}: {check.count:,} of {check.of:,}"
     what = check.what[:1].upper() + check.what[1:]
-    return f"{heading}\n\n{what}{counted}.\n\n{_examples(check.examples)}Fix: {check.fix}."
+    return f"{heading}\n\n{what}{counted}.\n\n{_examples(check.examples)}{_more(check)}Fix: {check.fix}."
+
+
+def _more(check: Check) -> str:
+    return "" if len(check.found) <= len(check.examples) else "All: `--out FILE.csv`, or `--json`.\n\n"
 
 
 def _examples(examples: Sequence[Example]) -> str:

@@ -26,7 +26,8 @@ class Check(_Record):
     share: float | None  # count / of
     by_split: dict[str, int]
     by_kind: dict[str, int]  # caption, positives, negatives -> texts; empty for defects of a whole item
-    examples: list[Example]
+    examples: list[Example]  # different ones, for the page
+    found: list[Example]  # all
     fix: str
 
 

@@ -25,7 +25,7 @@ WORKERS = 8
 
 @dataclass(frozen=True)
 class Finding:
-    """One kind of defect: how many, the first few, and whether a run would stumble over it."""
+    """One kind of defect: how many, each of them, and whether a run would stumble over it."""
 
     what: str
     examples: list[str]
@@ -33,8 +33,8 @@ class Finding:
     serious: bool  # a run would refuse it, or the numbers would not be the benchmark's
 
     def lines(self) -> list[str]:
-        more = [f"... and {self.count - len(self.examples)} more"] if self.count > len(self.examples) else []
-        return [f"  {self.count:,} {self.what}", *(f"    {line}" for line in [*self.examples, *more])]
+        more = [f"... and {self.count - SHOWN:,} more (--json has all)"] if self.count > SHOWN else []
+        return [f"  {self.count:,} {self.what}", *(f"    {line}" for line in [*self.examples[:SHOWN], *more])]
 
 
 class Example(NamedTuple):
@@ -120,7 +120,7 @@ def _tags(items: Sequence[Item]) -> dict[str, int]:
 
 def _finding(what: str, examples: Iterable[str | Example], serious: bool) -> Finding:
     found = [example.said if isinstance(example, Example) else example for example in examples]
-    return Finding(what, found[:SHOWN], len(found), serious)
+    return Finding(what, found, len(found), serious)
 
 
 def _counts(counts: Counter[str], benchmark: Benchmark | None) -> list[Finding]:

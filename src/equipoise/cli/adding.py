@@ -59,8 +59,9 @@ def add_positives_to(
     with progress(len(items), f"audit of {made.benchmark.name}") as advance:
         found = audit(made.items, made.benchmark.name, advance=advance)
     write_audit(page, markdown(found))
-    share = 100 * (1 - made.without / len(items))
-    typer.echo(f"{len(items) - made.without:,} of {len(items):,} items ({share:.1f}%) have a hard positive of ours")
+    typer.echo(
+        f"{made.ours:,} of {len(items):,} items ({100 * made.ours / len(items):.1f}%) have a hard positive of ours"
+    )
     for reason, count in made.dropped.most_common(5):
         typer.echo(printable(f"    dropped {count:,}: {reason}"))
     flagged = [(check.by_kind.get("positives", 0), check) for check in found.checks]

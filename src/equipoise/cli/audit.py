@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +16,7 @@ from equipoise.core.errors import Problems, UserError, printable
 from equipoise.core.progress import progress
 
 if TYPE_CHECKING:
+    from equipoise.audit.record import Audit
     from equipoise.data.items import Item
 
 LISTED = 10  # cases of --models on the screen
@@ -24,10 +27,14 @@ def audit(
     source: Source = None,
     as_json: bool = typer.Option(False, "--json", help="the whole record as JSON"),
     out: Path | None = typer.Option(
-        None, help="write it to this file: .html or .md; with --models .html; with --json .json"
+        None, help="write it to this file: .html, .md, or .csv (every finding); with --models .html; with --json .json"
+    ),
+    clean: Path | None = typer.Option(
+        None, help="write the items without copies, forced ties and contradictions to this .jsonl or .parquet file"
     ),
     models: list[Path] | None = typer.Option(
-        None, help="a run or a file of published answers, once for each model: which labels do they contradict?"
+        None,
+        help="a run or its folder, or a file of published answers, once for each model: which labels do they deny?",
     ),
     images: Path | None = typer.Option(None, help="the images, shown on the page of --models"),
 ) -> None:
@@ -41,8 +48,10 @@ def audit(
 
     if images is not None and not models:
         raise UserError("--images is for the page of --models; the other checks read no image")
+    if clean is not None and (models or clean.suffix not in {".jsonl", ".parquet"}):
+        raise UserError(f"--clean {clean}: name a file that ends in .jsonl or .parquet, without --models")
     if out is not None:
-        kinds = [".json"] if as_json else [".html"] if models else [".html", ".md"]
+        kinds = [".json"] if as_json else [".html"] if models else [".html", ".md", ".csv"]
         if out.suffix not in kinds:
             given = " with --json" if as_json else " with --models" if models else ""
             raise UserError(f"--out {out}: name a file that ends in {' or '.join(kinds)}{given}")
@@ -54,12 +63,19 @@ def audit(
     from equipoise.audit.page import markdown, verdict
     from equipoise.report import fold
 
+    if clean is not None:
+        from equipoise.audit.checks import cleaned
+        from equipoise.cli.bench import written
+
+        typer.echo(printable(written(clean, cleaned(items), f"the {len(items):,} of {benchmark.name}")), err=as_json)
     with progress(len(items), f"audit of {benchmark.name}") as advance:
         found = run_audit(items, benchmark.name, advance=advance)
     if out is not None and out.suffix == ".html":
         from equipoise.report.page import audit_html
 
         text = audit_html(found)
+    elif out is not None and out.suffix == ".csv":
+        text = _table(found)
     else:
         text = f"{found.model_dump_json(indent=2)}\n" if as_json else markdown(found)
     if out is None:
@@ -82,8 +98,18 @@ def write_audit(out: Path, text: str) -> None:
 MARKS = {
     ".html": '<meta name="generator" content="equipoise audit">',
     ".md": "<!-- equipoise audit -->",
+    ".csv": "audit_check,id,found",
     ".json": '"made_by": "equipoise audit"',
 }
+
+
+def _table(found: Audit) -> str:
+    """Every finding, a row each."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(MARKS[".csv"].split(","))
+    rows.writerows((check.name, one.id, one.said) for check in found.checks for one in check.found)
+    return text.getvalue()
 
 
 def _on_screen(page: str) -> str:
@@ -116,9 +142,9 @@ def _hold_court(
     from equipoise.study import page
 
     outcomes: dict[str, dict[str, bool]] = {}
+    names = [path.name for path in models]
     for path in models:
-        name = path.name if path.name not in outcomes else str(path)
-        outcomes[name] = _outcomes(path, bench, items)
+        outcomes[path.name if names.count(path.name) == 1 else str(path)] = _outcomes(path, bench, items)
     found = court(items, bench, outcomes)
     if as_json:
         text = found.model_dump_json(indent=2)
@@ -148,12 +174,16 @@ def _hold_court(
 
 def _outcomes(path: Path, bench: str, items: Sequence[Item]) -> dict[str, bool]:
     """Item -> whether the model puts its caption above all negatives, of a run or of a file of published answers."""
+    from equipoise.evaluation.comparing.folders import by_benchmark
     from equipoise.evaluation.foreign.reading import read_any
     from equipoise.evaluation.outcomes import outcomes_of
     from equipoise.evaluation.results import read_run, read_shown
 
     if path.is_dir():
-        record, rows = read_run(path)
+        held = by_benchmark(path)
+        if bench not in held and len(held) > 1:
+            raise UserError(f"{path}: runs of {', '.join(held)}, but none of {bench}; name the folder of one run")
+        record, rows = read_run(held.get(bench) or next(iter(held.values())))
         if record.kind != "items":
             raise UserError(f"{path}: a run of {record.kind}, where one of items was expected")
         asked = {line.id: (line.texts.caption, line.texts.negatives) for line in read_shown(path) if line.texts}

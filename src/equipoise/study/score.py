@@ -92,7 +92,7 @@ def score(study: Study, answers: Answers, seed: int = 0) -> Score:
     judged = {name: _judged(study, one) for name, one in given.items()}
     several = [one.number for one in study.questions if sum(one.number in found for found in judged.values()) > 1]
     points = {number: _points([found[number] for found in judged.values() if number in found]) for number in several}
-    full = "augmented" if study.ask == "rank" else "meaning"
+    full = ("augmented", "original", "meaning")  # the first that a question has
     by: dict[str, dict[str, dict[str, Share]]] = {}
     for tag, groups in _groups(study, several).items():
         for value, numbers in groups.items():
@@ -109,7 +109,11 @@ def score(study: Study, answers: Answers, seed: int = 0) -> Score:
         together=_shares(study, points, seed),
         by=by,
         alpha={name: krippendorff_alpha(units, level, seed) for name, (units, level) in _units(study, given).items()},
-        lost=[study.questions[number].item for number in several if points[number].get(full, 1.0) < 1],
+        lost=[
+            study.questions[number].item
+            for number in several
+            if next((points[number][name] for name in full if name in points[number]), 1.0) < 1
+        ],
     )
 
 
