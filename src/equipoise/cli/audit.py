@@ -183,10 +183,11 @@ def _outcomes(path: Path, bench: str, items: Sequence[Item]) -> dict[str, bool]:
         held = by_benchmark(path)
         if bench not in held and len(held) > 1:
             raise UserError(f"{path}: runs of {', '.join(held)}, but none of {bench}; name the folder of one run")
-        record, rows = read_run(held.get(bench) or next(iter(held.values())))
+        where = held.get(bench) or next(iter(held.values()))
+        record, rows = read_run(where)
         if record.kind != "items":
             raise UserError(f"{path}: a run of {record.kind}, where one of items was expected")
-        asked = {line.id: (line.texts.caption, line.texts.negatives) for line in read_shown(path) if line.texts}
+        asked = {line.id: (line.texts.caption, line.texts.negatives) for line in read_shown(where) if line.texts}
     else:
         foreign = read_any([path], bench)
         asked = _texts(foreign.items)
