@@ -16,6 +16,7 @@ from PIL import Image
 from tests.docs_blocks import blocks
 
 import equipoise as eq
+from equipoise.data.items import load_items, write_items
 from equipoise.world.splits import make_world
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -281,3 +282,13 @@ def test_a_run_compared_with_itself_says_so(folder: Path) -> None:
     found = eq.compare(run, run)
     assert [(one.before, one.after) for one in found.compared.differences] == [("same", "same")]
     assert len(found.compared.warnings) == 1 and found.compared.warnings[0] in repr(found)
+
+
+def test_a_difference_has_the_n_of_its_metric(folder: Path, tmp_path: Path) -> None:
+    """Augmented and Brittleness are of the items with a hard positive."""
+    items = [one if number else one.model_copy(update={"positives": ()})
+             for number, one in enumerate(load_items(folder / "test-0.jsonl"))]  # fmt: skip
+    write_items(tmp_path / "some.jsonl", items)
+    run = eq.evaluate(Colour(), tmp_path / "some.jsonl", images=folder, label="same")
+    n = eq.compare(run, run).to_frame().set_index("metric")["n"]
+    assert (n["original"], n["augmented"], n["brittleness"]) == (len(items), len(items) - 1, len(items) - 1)

@@ -150,6 +150,9 @@ def _flat(numbers: Numbers) -> dict[str, Any]:
     return found | {"ties": numbers.ties}
 
 
+_REWORDED = {"augmented", "brittleness", "drop"}  # metrics of the items with a hard positive
+
+
 @dataclass(frozen=True, repr=False)
 class Run(Result, _Measured):
     """A model's scores on items. `table()` is what `equipoise eval` prints; `to_frame()` and `items.to_frame()` are
@@ -274,7 +277,7 @@ class Diff(_Shown):
         return Table(render_compared(self.compared))
 
     def to_frame(self) -> DataFrame:
-        """One row a metric: the difference and the ends of its 95% interval in points, p-values, the verdict."""
+        """One row a metric: n, the difference and the ends of its 95% interval in points, p-values, the verdict."""
         return frame(
             [
                 {
@@ -282,7 +285,7 @@ class Diff(_Shown):
                     "before": one.before,
                     "after": one.after,
                     "metric": name,
-                    "n": one.n,
+                    "n": one.n_positives if name in _REWORDED else one.n,
                     "difference": 100 * change.difference,
                     "low": 100 * change.interval.low,
                     "high": 100 * change.interval.high,

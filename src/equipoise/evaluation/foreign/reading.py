@@ -162,6 +162,9 @@ def _own_table(path: Path) -> Foreign:
 
     def build(fields: dict[str, Any]) -> ItemScores:
         captions.append(fields.get("caption", ""))
+        for cell in (captions[-1], *fields["positives"], *fields["negatives"]):
+            if "_" in cell and _number(cell):
+                raise UserError(f"{path}: {cell!r} is no number; expected scores such as 0.31")  # Python's is 10
         return ItemScores.model_validate(fields, strict=False)  # cells are text: "0.31" is a number
 
     try:

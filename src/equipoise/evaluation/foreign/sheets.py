@@ -52,7 +52,7 @@ class Sheet:
 
 def _number(value: Any) -> float | None:
     try:
-        return None if isinstance(value, bool) else float(value)
+        return None if isinstance(value, bool) or "_" in str(value) else float(value)  # Python reads 1_0 as 10
     except (TypeError, ValueError):
         return None
 
