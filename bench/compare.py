@@ -3,8 +3,8 @@
     python bench/compare.py BASE [--turns 3] [--items 2000] [--only eval,perturb]
 
 BASE is checked out into a folder of its own and runs with the same Python and packages. Every command of a pair must
-end well and print the same result where both print one. Exits with 1 where a ratio of the fastest turns is above 1.25
-and is so again in as many more turns. Processor seconds are compared, as other work disturbs them less than the clock.
+end well and print the same result where both print one. Exits with 1 where the median ratio of the turns is above 1.25
+and is so again with as many more turns. Processor seconds are compared, as other work disturbs them less than the clock.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -145,7 +146,7 @@ def keeps(name: str, command: list[str], base: Tree, here: Tree, turns: int) -> 
             pair = (base, old), (here, new)
             for tree, seconds in pair if turn % 2 else pair[::-1]:
                 seconds.append(tree.run(command))
-        ratio = min(new) / min(old)
+        ratio = statistics.median(ours / theirs for ours, theirs in zip(new, old, strict=True))
         if ratio <= MOST:
             break
     each = " ".join(f"{ours / theirs:.2f}" for ours, theirs in zip(new, old, strict=True))

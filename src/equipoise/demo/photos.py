@@ -17,6 +17,8 @@ from typing import Any
 
 from equipoise.core.errors import UserError
 from equipoise.core.files import sha256_file
+from equipoise.core.provenance import cores
+from equipoise.data.identity import photo_digests
 from equipoise.data.images import decode_image, open_source
 from equipoise.data.items import Edit, ImageRef, Item, Text, load_items
 from equipoise.data.readers.sets.captions import caption_set, from_items
@@ -49,8 +51,10 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
         sets[kind] = list(load_items(out))
     if missing := sum(item.image is None for item in sets["usual"]):
         raise UserError(f"{captions}: {missing:,} captions do not name a photo; the demo needs a column with its path")
-    train = {kind: [_shown(item) for item in items if not _is_test(item)] for kind, items in sets.items()}
-    test = {kind: [item for item in items if _is_test(item)] for kind, items in sets.items()}
+    digests = photo_digests((ref.path for items in sets.values() for ref in _photos(items)), source, cores())
+    held_out = {path for path, digest in digests.items() if _share(f"photo {digest.hex()}") < HELD_OUT}
+    train = {kind: [_shown(item) for item in items if _path(item) not in held_out] for kind, items in sets.items()}
+    test = {kind: [item for item in items if _path(item) in held_out] for kind, items in sets.items()}
     if len(train["usual"]) < 2 * recipe.batch_size:
         raise UserError(
             f"{captions}: {len(train['usual']):,} captions to train on; expected at least two batches of "
@@ -133,9 +137,9 @@ def _share(text: str) -> float:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") / 2**32
 
 
-def _is_test(item: Item) -> bool:
+def _path(item: Item) -> str:
     assert item.image is not None
-    return _share(f"photo {item.image.path}") < HELD_OUT
+    return item.image.path
 
 
 def _unseen(edit: Edit | None) -> bool:

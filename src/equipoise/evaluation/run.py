@@ -150,6 +150,8 @@ class ItemsTask:
         return None if self.images is None else str(self.images)
 
     def about(self) -> BenchmarkId:
+        if self.benchmark is not None:
+            require_tags(self.benchmark, self.items)
         return benchmark_id(self.items, self.benchmark, self.name, self.limit)
 
     def photos(self, how: ScoringOptions) -> dict[str, bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -264,6 +265,8 @@ def read_scores(path: str | Path, doubled: bool = True) -> Scores:
     problems = Problems(str(path))
     with reading(path):
         lines = jsonl_lines(path, problems)
+        if doubled:
+            lines = _exact(lines, problems)
         scores = Scores(score for _, score in checked(lines, ItemScores, problems, doubled))
     problems.raise_if_any(
         'Expected one object per line: {"id": "...", "image": "...", "caption": 0.31, "positives": [0.30], '
@@ -273,6 +276,18 @@ def read_scores(path: str | Path, doubled: bool = True) -> Scores:
         raise UserError(f"{path}: holds no scores; expected one JSON object per line")
     require_finite(scores, str(path))
     return scores
+
+
+def _exact(lines: Iterable[tuple[str, str]], problems: Problems) -> Iterator[tuple[str, str]]:
+    """The lines; an integer that no float holds exactly is a problem, since two such scores may tie."""
+    for where, raw in lines:
+        for digits in _LONG_INTEGER.findall(raw):
+            if int(float(digits)) != int(digits):
+                problems.add(where, f"expected a score that a 64-bit float holds exactly, found {digits}")
+        yield where, raw
+
+
+_LONG_INTEGER = re.compile(r"(?<=[\[ :,-])\d{16,300}(?=\s*[,\]}])")
 
 
 def require_finite(scores: Iterable[ItemScores], subject: str) -> None:

@@ -26,7 +26,7 @@ from equipoise.evaluation.metrics import Metric, order_flips
 from equipoise.evaluation.outcomes import ROWS, outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import BenchmarkId, Metrics, ModelCard, Published, RunRecord, Seconds, Settings
-from equipoise.evaluation.results import benchmark_id, claim, images_id, write_run, write_set
+from equipoise.evaluation.results import benchmark_id, claim, images_id, read_result, write_run, write_set
 from equipoise.evaluation.run import Result, new_record
 from equipoise.evaluation.scores import ItemScores, Scores
 
@@ -70,6 +70,7 @@ def published_run(
     with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
         if folder is not None:
             claim(folder, parts, command="metrics")
+            origin, commit, licence = _kept_origin(folder, origin, commit, licence)
         rows, outcomes = [*ROWS, *metrics], outcomes_of(found.rows)
         require_groups(found.rows, benchmark, average, subject)
         measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=found.outcomes_only)
@@ -101,9 +102,28 @@ def published_tables(
             folder = Path(out) / row.folder / benchmark.name
             with run_folder.locked(str(folder)):
                 claim(folder, parts, command="metrics")
+                kept = dict(zip(_ORIGIN, _kept_origin(folder, origin, commit, licence), strict=True))
+                record = _record("aggregate", parts, measured, files, more | kept, measured.overall.n, out)
                 record = write_set(folder, record, [])
         found.append(Result(record, []))
     return found
+
+
+_ORIGIN = ("source", "commit", "licence")
+
+
+def _kept_origin(folder: Path, *given: str) -> tuple[str, ...]:
+    """Where scores came from, as said now or, if nothing is said now, in the run that `folder` holds already."""
+    if not (folder / "result.json").exists():
+        return given
+    there = read_result(folder).published
+    before = [str(getattr(there, name, UNKNOWN)) for name in _ORIGIN]
+    for name, old, new in zip(_ORIGIN, before, given, strict=True):
+        if UNKNOWN not in (old, new) and old != new:
+            raise UserError(
+                f"{folder}: its scores have the {name} {old!r}, not {new!r}; write to another folder (--out)"
+            )
+    return tuple(old if new == UNKNOWN else new for old, new in zip(before, given, strict=True))
 
 
 def _parts(
