@@ -2,9 +2,9 @@
 
     python bench/compare.py BASE [--turns 3] [--items 2000] [--only eval,perturb]
 
-BASE is checked out into a folder of its own and runs with the same Python and packages. Every command of a pair must
-end well and print the same result where both print one. Exits with 1 where the median ratio of the turns is above 1.25
-and is so again with as many more turns. Processor seconds are compared, as other work disturbs them less than the clock.
+BASE is checked out into a folder of its own and runs with the same Python and packages. Every command must end well and
+print something. Exits with 1 where the median ratio of the turns is above 1.25 and is so again with as many more turns.
+Processor seconds are compared, as other work disturbs them less than the clock.
 """
 
 from __future__ import annotations

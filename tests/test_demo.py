@@ -156,6 +156,18 @@ def _story(own: list[str], folder: Path) -> Story:
     return photo_story(Path(own[1]), own[3], own[5], folder / "out" / "captions", {"batch_size": 16}, "cpu")
 
 
+def test_two_names_of_one_photo_are_in_one_half(
+    own: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Photos are held out by their bytes: with one photo under every name there is nothing to train on or to test."""
+    from equipoise.demo import photos
+
+    monkeypatch.setattr(photos, "LEAST", 1)
+    monkeypatch.setattr(photos, "photo_digests", lambda paths, *_: dict.fromkeys(paths, b"one"))
+    with pytest.raises(UserError, match=r"0 captions to train on|too few test items"):
+        _story(own, tmp_path)
+
+
 def test_no_unseen_substitution_is_trained_on(own: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from equipoise.demo import photos
 
