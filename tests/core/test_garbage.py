@@ -7,6 +7,7 @@ import gc
 import pytest
 
 from equipoise.core.garbage import SELDOM, seldom_collected
+from equipoise.core.processes import processes
 
 
 def test_settings_are_restored_after_an_error() -> None:
@@ -25,3 +26,8 @@ def test_a_caller_who_turned_it_off_keeps_it_off() -> None:
             assert gc.get_threshold()[0] == 0
     finally:
         gc.set_threshold(*before)
+
+
+def test_workers_are_seldom_looked_through() -> None:
+    with processes(1) as submit:
+        assert submit(gc.get_threshold).result() == SELDOM

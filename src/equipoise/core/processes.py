@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import multiprocessing
 import os
 import signal
@@ -16,6 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 from equipoise.core.errors import UserError
+from equipoise.core.garbage import SELDOM
 
 Submit = Callable[..., Future[Any]]
 T = TypeVar("T")
@@ -71,6 +73,7 @@ def _interrupts_for_us() -> Iterator[None]:
 
 def _start_worker(end: Connection) -> None:
     """Workers end when the main process closes its end of the pipe or is killed."""
+    gc.set_threshold(*SELDOM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 

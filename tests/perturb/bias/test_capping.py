@@ -82,7 +82,7 @@ def test_the_same_bytes_for_any_number_of_workers_and_the_report_counts_what_is_
     for workers in (1, 2):
         out = tmp_path / f"{workers}.jsonl"
         setup = Setup("hard_positives_rules")
-        report = perturb_file(captions, out, setup, workers=workers, shard=40, cap=12, refine=("length", "frequency"))
+        report = perturb_file(captions, out, setup, workers=workers, shard=30, cap=12, refine=("length", "frequency"))
         made.append(out.read_bytes())
         items = load_items(out)
         assert report["items"] == len(items) and sum(report["edits"].values()) == sum(len(i.positives) for i in items)

@@ -162,17 +162,31 @@ def _context_rules() -> dict[str, list[tuple[str, _Kind, str, str]]]:
     return rules
 
 
+_WORD_FIRST = frozenset(_KINDS[kind] for kind in ("CURWD", "RBIGRAM", "WDNEXTTAG", "WDAND2AFT", "WDAND2TAGAFT"))
+_WORD_SECOND = frozenset(_KINDS[kind] for kind in ("LBIGRAM", "WDPREVTAG", "WDAND2TAGBFR"))
+
+
+@functools.lru_cache(MOST_WORDS)
+def _rules_for(word: str, was: str) -> tuple[tuple[str, _Kind, str, str], ...]:
+    """The few of the rules that may change this tag of this word: most speak of other words, or would make of it what
+    it cannot be."""
+    return tuple(
+        (after, kind, x, y)
+        for after, kind, x, y in _context_rules().get(was, ())
+        if (kind not in _WORD_FIRST or word == x)
+        and (kind not in _WORD_SECOND or word == y)
+        and may_be(word, was, after)
+    )
+
+
 def apply_context(words: list[str], tags: list[str], places: range) -> None:
-    rules = _context_rules()
     for place in places:
-        was = tags[place]
-        for after, holds, x, y in rules.get(was, ()):
-            if holds(words, tags, place, x, y) and may_be(words[place], was, after):
+        for after, holds, x, y in _rules_for(words[place], tags[place]):
+            if holds(words, tags, place, x, y):
                 tags[place] = after
                 break
 
 
-@functools.lru_cache(MOST_WORDS)
 def may_be(word: str, was: str, pos: str) -> bool:
     """Guards Brill's guesses: his rules make verbs of any plural, which captions are full of."""
     lexicon = brill_lexicon()

@@ -28,6 +28,7 @@ from equipoise.perturb.run.shards import SHARD, Advance, Found, Shard, having, r
 Engine = Literal["local", "ray"]
 ENGINES: tuple[Engine, ...] = ("local", "ray")
 _SAMPLE = 4_000  # items on which the text-only classifier is trained for the report
+_FEW = 4  # shards
 _TAUGHT = 12_000  # items from which the blind judge of words learns, where edits are refined
 _REPORTED = "recipe notes captions items nothing having edits dropped refused refused_at separability sha256".split()
 
@@ -150,7 +151,7 @@ def _run(
             from equipoise.perturb.run.ray_engine import run_ray
 
             run_ray(setup, parts, waiting, workers, found, advance)
-        elif workers == 1 or total <= shard:  # a single shard is done before another process has started
+        elif workers == 1 or total <= _FEW * shard:  # done before another process has started
             for work in waiting:
                 found[work.number] = run_shard(setup, parts, work)
                 advance(work.captions)

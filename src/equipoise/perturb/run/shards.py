@@ -120,7 +120,7 @@ def having(items: Iterable[Item]) -> dict[str, int]:
     return counts
 
 
-SHARD = 2_000  # captions: a second or two of work, so that a kill loses little
+SHARD = 500  # captions: a few a second; the last ones keep all workers busy
 _SHOWN = 5  # places of refused captions that a shard keeps for the report
 
 
