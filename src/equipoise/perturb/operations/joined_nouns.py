@@ -13,7 +13,16 @@ from typing import NamedTuple
 from equipoise.perturb.english.caption import SAME_PLURAL, Caption, Unit
 from equipoise.perturb.english.plausibility import COLOURS
 from equipoise.perturb.english.vocabulary import word_list, word_set
-from equipoise.perturb.english.wordnet import WORDNET, is_animate, is_garment, is_person, is_thing, same_sort, sets_of
+from equipoise.perturb.english.wordnet import (
+    WORDNET,
+    is_animate,
+    is_food,
+    is_garment,
+    is_person,
+    is_thing,
+    same_sort,
+    sets_of,
+)
 from equipoise.perturb.operations.list_members import (
     FILMED,
     LOTS,
@@ -21,11 +30,10 @@ from equipoise.perturb.operations.list_members import (
     Member,
     Span,
     has_own,
-    is_food,
     is_mixture,
     members_of,
     spans_of,
-)  # fmt: skip
+)
 
 _FIXED = frozenset(frozenset(pair.split(" + ")) for pair in word_list("fixed pairs"))
 _TOGETHER = word_set("done together") - {"look", "eat", "drink", "wait"}

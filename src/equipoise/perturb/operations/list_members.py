@@ -10,7 +10,7 @@ from typing import NamedTuple
 from equipoise.perturb.english.caption import Caption, NounPhrase, Unit
 from equipoise.perturb.english.collocations import seen_in
 from equipoise.perturb.english.vocabulary import count, members, word_set
-from equipoise.perturb.english.wordnet import WORDNET, is_thing, same_sort, sets_of
+from equipoise.perturb.english.wordnet import is_food, is_thing, same_sort, sets_of
 
 Span = tuple[int, int]  # units
 FILMED = word_set("filmed") - {"television"}
@@ -20,7 +20,6 @@ _MIXTURES, _NARROW = word_set("mixtures"), word_set("mixtures of one sort")
 _SERVED = word_set("served by the piece")
 _UNCLEAR = word_set("unclear alone")
 _SHARED = word_set("shared quantities")
-_FOOD, _FOOD_FILE = word_set("sets of food"), 13  # WordNet's
 
 
 class Member(NamedTuple):
@@ -117,10 +116,6 @@ def is_mixture(caption: Caption, listed: list[Member]) -> bool:
 
 def _head(caption: Caption, member: Member) -> str:
     return caption.units[member.phrase.head].lemma
-
-
-def is_food(noun: str) -> bool:
-    return bool(sets_of(noun) & _FOOD) or WORDNET.lexfile(noun) == _FOOD_FILE
 
 
 def _is_mass(caption: Caption, member: Member) -> bool:
