@@ -10,7 +10,7 @@ DEV := $(VENV)/.ready-dev
 # Containers often set it. Every process would then compile torch and transformers again, for 10 seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-all test-long test-extras package docs numbers fuzz faults lint clean bench-smoke bench-compare
+.PHONY: setup demo test test-all test-long test-extras package docs numbers fuzz faults lint clean bench-smoke bench-compare bench-quick
 
 setup: $(DEV)
 
@@ -86,7 +86,12 @@ bench-smoke: $(DEV)
 # The everyday commands of two commits in alternation; fails where one became slower by more than a quarter.
 BASE := 9648ca45
 bench-compare: $(DEV)
-	$(PYTHON) bench/compare.py $(BASE) --turns 2 --items 1000
+	$(PYTHON) bench/compare.py $(BASE)
+
+# The quick ones, for CI.
+QUICK := start-up,metrics,reading JSONL,reading Parquet,eval from cache,compare,perturb
+bench-quick: $(DEV)
+	$(PYTHON) bench/compare.py $(BASE) --turns 2 --items 600 --only "$(QUICK)"
 
 lint: $(DEV)
 	$(VENV)/bin/ruff check .

@@ -88,7 +88,7 @@ class Tree:
         old = "skip-preflight" not in (self.root / "src/equipoise/cli/__init__.py").read_text(encoding="utf-8")
         return [argument for argument in arguments if not (old and argument == "--skip-preflight")]
 
-    def prepare(self, items: int) -> None:
+    def prepare(self, items: int, doctor: bool) -> None:
         """The same files for every commit; the runs that `compare` and `report` read are its own."""
         self.folder.mkdir()
         (self.folder / "stand.py").write_text(STAND)
@@ -106,7 +106,8 @@ class Tree:
         rows = [json.loads(line) for line in (self.folder / "a/items/items.jsonl").read_text().splitlines()]
         scores = [json.dumps({key: row[key] for key in keys if key in row}) for row in rows[:50]]
         (self.folder / "scores.jsonl").write_text("\n".join(scores))
-        self.run(["doctor", "world"])  # the first time it also draws its pictures
+        if doctor:
+            self.run(["doctor", "world"])  # the first time it also draws its pictures
 
 
 def main() -> int:
@@ -125,7 +126,7 @@ def main() -> int:
             base = Tree(options.base, folder / "base", folder / "base-files")
             here = Tree("here", ROOT, folder / "here-files")
             for tree in (base, here):
-                tree.prepare(options.items)
+                tree.prepare(options.items, doctor="doctor" in cases)
             slow = [name for name, command in cases.items() if not keeps(name, command, base, here, options.turns)]
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", str(folder / "base")], cwd=ROOT, check=True)

@@ -114,11 +114,11 @@ def test_back_translation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLES))
     import back_translation
 
-    said = {"Two dogs run on the sand .": "two dogs run across the sand.", "Two cats sleep .": "Three cats sleep."}
+    said = {"Two dogs run on the sand .": "two dogs are running on the sand.", "Two cats sleep .": "Three cats sleep."}
     monkeypatch.setattr(back_translation, "translated", lambda text, variable: said.get(text, text))
     kept = perturb_caption(back_translation.RECIPE, Caption("Two dogs run on the sand ."))
-    assert [text.text for text in kept.positives] == ["Two dogs run across the sand ."]
-    assert kept.positives[0].edit.source == "on" and kept.positives[0].edit.to == "across"
+    assert [text.text for text in kept.positives] == ["Two dogs are running on the sand ."]
+    assert kept.positives[0].edit.source == "run" and kept.positives[0].edit.to == "are running"
     dropped = perturb_caption(back_translation.RECIPE, Caption("Two cats sleep ."))
     assert [why for _, why in dropped.dropped] == ["the numbers changed"]
     same = perturb_caption(back_translation.RECIPE, Caption("A bird sings ."))

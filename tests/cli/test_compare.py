@@ -187,9 +187,9 @@ def test_a_benchmark_of_one_folder_alone_is_named_and_no_gate_passes_it(run: Run
 
 
 def test_the_gate_and_the_conclusion_do_not_contradict(run: Run, write: Write) -> None:
-    """Five images lost and none gained: the interval leaves zero out, p of the sign flips does not."""
+    """Six images lost and none gained: the interval excludes zero, the corrected p is above 0.05."""
     write("one", [1] * 60)
-    write("two", [1] * 55 + [0] * 5)
+    write("two", [1] * 54 + [0] * 6)
     code, out, _ = run("one", "two", "--fail-if-worse", "original:0.5")
     told = " ".join(out.split())
     assert code == 1 and "no significant difference" in told

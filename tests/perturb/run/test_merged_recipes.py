@@ -137,7 +137,7 @@ def test_what_the_item_calls_wrong_is_never_added_as_right(captions: Path, tmp_p
 
 def test_half_an_item_is_refused_and_not_read_as_a_caption(tmp_path: Path) -> None:
     lines = [
-        {"id": "1", "caption": CAPTIONS[0], "negatives": ["a plain string"]},
+        {"id": "1", "caption": CAPTIONS[0], "negatives": [7]},
         {"id": "2", "caption": CAPTIONS[1], "positives": [], "tagz": {}},
         {"id": "3", "caption": CAPTIONS[2], "positives": []},
     ]
