@@ -78,7 +78,7 @@ def _each(out: Path, story: Story, jobs: Sequence[Job]) -> Iterator[tuple[Job, M
                 now = sum(one["step"] for job in rest for one in read_log(out / "training" / _folder(*job))[-1:])
                 advance(now - shown)
                 shown = now
-                yield from ((begun[one], one.result()) for one in done)
+                yield from ((job, future.result()) for future, job in begun.items() if future in done)
 
 
 def _see_training_photos(out: Path, story: Story) -> None:
