@@ -52,7 +52,7 @@ def draw(root: Path, paths: Sequence[str]) -> None:
 def work(source: Path | None, folder: Path) -> None:
     started = time.monotonic()
     from equipoise.core.garbage import seldom_collected
-    from equipoise.evaluation.embedding.cache import EmbeddingCache
+    from equipoise.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import evaluate
 
     with seldom_collected():  # as in the command line and the Python interface

@@ -92,7 +92,7 @@ def ours(
 ) -> tuple[float, dict[str, dict[str, bool]]]:
     from equipoise.core.garbage import seldom_collected
     from equipoise.data.identity import loaded, steady
-    from equipoise.evaluation.embedding.cache import EmbeddingCache
+    from equipoise.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import evaluate
 
     dtype = model.card["dtype"]
@@ -142,7 +142,7 @@ def decode_limit(model: Any, photos: Path, paths: list[str], workers: int) -> No
     """Photos read, hashed, decoded and resized with nobody to wait for."""
     from equipoise.data.images import FolderImages
     from equipoise.data.items import ImageRef
-    from equipoise.evaluation.embedding.decoding import decoded
+    from equipoise.embedding.decoding import decoded
 
     refs = {path: [ImageRef(path=path)] for path in paths}
     many = workers > 2 or model.device.type == "cuda"
@@ -155,7 +155,7 @@ def decode_limit(model: Any, photos: Path, paths: list[str], workers: int) -> No
 
 def tower_limits(model: Any, items: Any) -> None:
     """Synthetic batches, one begun before the other is waited for; the first is not timed."""
-    from equipoise.evaluation.embedding.embed import LENGTH_STEP, TOKENS_PER_IMAGE
+    from equipoise.embedding.embed import LENGTH_STEP, TOKENS_PER_IMAGE
     from equipoise.evaluation.scoring import default_batch
 
     rows = default_batch(model)

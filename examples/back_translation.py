@@ -15,9 +15,9 @@ import re
 from collections import Counter
 
 from equipoise.core.errors import UserError
+from equipoise.language.language_model import load_lm
 from equipoise.perturb import Candidate, Recipe
 from equipoise.perturb.checks.form import changed, grammar
-from equipoise.perturb.english.language_model import load_lm
 from equipoise.perturb.llm.answers import edit_between
 from equipoise.perturb.llm.meaning import keeps_meaning
 from equipoise.perturb.recipe import Slot

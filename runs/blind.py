@@ -21,8 +21,8 @@ from equipoise.benchmarks import registry
 from equipoise.core.files import atomic_write
 from equipoise.core.provenance import default_cache
 from equipoise.data.items import Item
+from equipoise.embedding.cache import EmbeddingCache
 from equipoise.evaluation.averages import summarise
-from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemNumbers
 from equipoise.evaluation.scoring import score_items

@@ -1,4 +1,4 @@
-"""Which captions the word tables of perturb/data may learn from, and which are kept for measuring.
+"""Which captions the word tables of language/data may learn from, and which are kept for measuring.
 
 Learned from: Flickr8k without its test images, the captions of NegCLIP's file (COCO's, of other images), and the COCO
 images of Karpathy's test half and of train2017 whose name hashes to it. Measured: the other COCO images, and Flickr8k's

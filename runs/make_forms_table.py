@@ -1,8 +1,8 @@
-"""Makes the data of perturb.english.forms from lemminflect (pip install lemminflect==0.2.3).
+"""Makes the data of language.forms from lemminflect (pip install lemminflect==0.2.3).
 
     python runs/make_forms_table.py
 
-Writes src/equipoise/perturb/data/forms.npz (the weights of lemminflect's two nets) and forms.json.gz (the words of its
+Writes src/equipoise/language/data/forms.npz (the weights of lemminflect's two nets) and forms.json.gz (the words of its
 dictionary for which the nets and our endings do not give what it gives).
 """
 
@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.perturb.english import forms
+from equipoise.language import forms
 
-DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data"
+DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "language" / "data"
 TAGS = ("NNS", "VBZ", "VBD", "VBN", "VBG")
 
 

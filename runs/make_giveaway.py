@@ -7,7 +7,7 @@ that it brings in and takes out. Then weights are sought under which, drawing in
 as often as it goes out: the distribution nearest to a plain draw that keeps these means, whose weights are the minimum
 of a convex function (Csiszar's I-projection; iterative scaling solves the same). Not all of it is possible ("on" is
 thirty times as common as "under"), so weights are held small by a penalty and a bound.
-Writes src/equipoise/perturb/data/giveaway.json.gz. Run it again when the word lists, the judge or the dial's default
+Writes src/equipoise/language/data/giveaway.json.gz. Run it again when the word lists, the judge or the dial's default
 have changed. The table `negative`, for the papers' recipes, stays as it is: what they write does not change.
 """
 
@@ -29,10 +29,10 @@ from caption_halves import learning, train2017
 from needs import HALVES, existing
 from numpy.typing import NDArray
 
+from equipoise.language.vocabulary import SECTIONS, Section
 from equipoise.perturb import Caption, get_recipe, perturb_caption
 from equipoise.perturb.bias.importance_weights import TENTHS, names, window
 from equipoise.perturb.dial import Dial
-from equipoise.perturb.english.vocabulary import SECTIONS, Section
 from equipoise.perturb.operations.replace import (
     COMMONNESS,
     NOTHING,
@@ -45,7 +45,7 @@ from equipoise.perturb.operations.replace import (
 from equipoise.perturb.recipe import TOGETHER, Proposal, prepare, replaced
 from equipoise.perturb.trivial import change, trivial_kind
 
-OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "giveaway.json.gz"
+OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "language" / "data" / "giveaway.json.gz"
 # Every so many images of a corpus, and how much a caption counts. COCO shows more kinds of things, Flickr8k has more
 # captions: what is learned from all of it alone suits Flickr8k and not COCO.
 EVERY = {"coco": 1, "flickr8k": 4, "train2017": 3}

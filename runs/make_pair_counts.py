@@ -2,7 +2,7 @@
 
     python runs/make_pair_counts.py DATA
 
-Reads the captions that may be learned from (caption_halves.py); writes src/equipoise/perturb/data/pairs.json.gz, which
+Reads the captions that may be learned from (caption_halves.py); writes src/equipoise/language/data/pairs.json.gz, which
 holds counts alone. Run it again when the tagger or the compounds change.
 """
 
@@ -17,12 +17,12 @@ from pathlib import Path
 from caption_halves import learning
 from needs import HALVES, existing
 
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.collocations import RARE, RELATIONS, pairs_at
-from equipoise.perturb.english.plausibility import CONTENT, places_in, sort_of
-from equipoise.perturb.english.vocabulary import exclusive
+from equipoise.language.caption import Caption
+from equipoise.language.collocations import RARE, RELATIONS, pairs_at
+from equipoise.language.plausibility import CONTENT, places_in, sort_of
+from equipoise.language.vocabulary import exclusive
 
-OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "pairs.json.gz"
+OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "language" / "data" / "pairs.json.gz"
 OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the images of the first, of so many at least
 
 

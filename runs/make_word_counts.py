@@ -3,7 +3,7 @@
     python runs/make_word_counts.py DATA
 
 Reads the captions of COCO (CC BY 4.0) and Flickr8k that caption_halves.py leaves for learning; writes
-src/equipoise/perturb/data/counts.json.gz, which holds counts alone.
+src/equipoise/language/data/counts.json.gz, which holds counts alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from caption_halves import learning
 from needs import HALVES, existing
 
-DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data"
+DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "language" / "data"
 WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
 
 

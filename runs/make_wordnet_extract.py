@@ -18,11 +18,11 @@ from pathlib import Path
 
 from needs import existing
 
-from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.vocabulary import counts
-from equipoise.perturb.english.wordnet import EXTRACT, Data, Synset
+from equipoise.language.forms import noun_lemma, verb_lemma
+from equipoise.language.vocabulary import counts
+from equipoise.language.wordnet import EXTRACT, Data, Synset
 
-DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data"
+DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "language" / "data"
 _FILES = {"n": "noun", "v": "verb", "a": "adj"}
 RARE = 3  # words seen less often are mostly misspellings
 

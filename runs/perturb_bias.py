@@ -20,7 +20,7 @@ from needs import HALVES, existing
 
 from equipoise.benchmarks.negclip import load
 from equipoise.data.items import Item, texts
-from equipoise.perturb.bias.separability import PAIRS, separability
+from equipoise.language.separability import PAIRS, separability
 from equipoise.perturb.bias.thinning import KINDS, Kind
 from equipoise.perturb.recipes import RECIPES, Setup
 from equipoise.perturb.run.engine import perturb_file

@@ -25,11 +25,11 @@ from needs import HALVES, existing
 
 from equipoise.core.llm_client import LlmSettings, llm_for
 from equipoise.data.items import Item, Text
+from equipoise.language.separability import separability
+from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Caption
-from equipoise.perturb.bias.separability import separability
 from equipoise.perturb.bias.text_baselines import judge_named
 from equipoise.perturb.bias.thinning import KINDS, cap_items, refine_items, substitution
-from equipoise.perturb.english.vocabulary import SECTIONS
 from equipoise.perturb.llm.writer import LlmWriter
 from equipoise.perturb.mix import Mix, described, expected
 from equipoise.perturb.recipe import Perturbed, perturb_caption, perturb_captions

@@ -19,8 +19,8 @@ from equipoise.benchmarks.valse import SPLITS as VALSE
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write
-from equipoise.evaluation.foreign.measuring import published_run
 from equipoise.evaluation.record import Interval, ItemNumbers, Metrics, PaperNumbers
+from equipoise.published.measuring import published_run
 from equipoise.report.tables import percent
 
 ROOT = Path(__file__).resolve().parents[1]

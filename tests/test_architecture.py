@@ -24,7 +24,7 @@ ROOMS = rooms()
 
 
 def module_of(path: Path) -> str:
-    """ "perturb.english.caption" for its file, "perturb.english" for the folder's own file, "" for the package's."""
+    """ "language.caption" for its file, "language" for the folder's own file, "" for the package's."""
     return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix("__init__").rstrip(".")
 
 
@@ -123,14 +123,14 @@ def test_sizes() -> None:
         "equipoise.benchmarks.registry",
         "equipoise.evaluation.run",
         "equipoise.evaluation.metrics",
-        "equipoise.evaluation.embedding.decoding",
+        "equipoise.embedding.decoding",
         "equipoise.perturb",
         "equipoise.perturb.run.engine",
         "equipoise.report.page",
         "equipoise.study.page",
         "equipoise.study.score",
         "equipoise.cli",
-        "equipoise.perturb.english.tagging",
+        "equipoise.language.tagging",
         "equipoise.world.scenes",
     ],
 )

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from equipoise.data.items import Edit, Item, Text
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.wordnet import is_garment
+from equipoise.language.caption import Caption
+from equipoise.language.wordnet import is_garment
 
 SYMMETRIC = frozenset(("next to", "beside", "near", "alongside", "close to", "touching"))  # holds both ways
 INVERSE = {  # A relation B -> B converse A

@@ -19,8 +19,8 @@ from phrases import windows, written
 
 from equipoise.benchmarks.replace.build import LEXICON
 from equipoise.data.items import Edit, Item, Text
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.wordnet import is_garment, is_person, is_thing
+from equipoise.language.caption import Caption
+from equipoise.language.wordnet import is_garment, is_person, is_thing
 
 
 class Entry(NamedTuple):

@@ -13,7 +13,7 @@ result, has two numbers: how far the readers of what the dial let pass differ (t
 
 `least` is how likely readers must be to accept a replaced word, so that all that is written is accepted as often as the
 dial says; counted on captions of the learning half. Relations and swaps need none: each must be as likely as the dial
-says. --write: writes src/equipoise/perturb/data/calibration.json.
+says. --write: writes src/equipoise/language/data/calibration.json.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from caption_halves import coco, flickr, train2017
 from check import chance
 from needs import HALVES, existing
 
+from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Caption, dial
 from equipoise.perturb.dial import ALONE, HIGHEST, LIKELY, LOWEST, accepted, logit, positive_kind
-from equipoise.perturb.english.vocabulary import SECTIONS
 from equipoise.perturb.judge import SORTS
 from equipoise.perturb.operations.counts import Exchange
 from equipoise.perturb.operations.replace import distinct, with_doubt
@@ -48,7 +48,7 @@ from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import balanced
 
-OUT = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "perturb" / "data" / "calibration.json"
+OUT = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "language" / "data" / "calibration.json"
 RECIPE = balanced()
 READ = Path(__file__).resolve().parents[2] / "docs" / "perturb_reading.tsv"
 HELD = (*range(500, 507), *range(511, 517))  # about photos that the judge never saw; the last six of swaps

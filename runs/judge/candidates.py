@@ -36,10 +36,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from caption_halves import coco, flickr, train2017
 from needs import HALVES, existing
 
+from equipoise.language.forms import write_edit
+from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Caption, get_recipe
 from equipoise.perturb.checks.meaning import plausible
-from equipoise.perturb.english.forms import write_edit
-from equipoise.perturb.english.vocabulary import SECTIONS
 from equipoise.perturb.judge import SORTS, Pair, reading_of
 from equipoise.perturb.operations.swap_candidates import Exchange, exchanges
 from equipoise.perturb.recipe import Candidate, Proposal, replaced

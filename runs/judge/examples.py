@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from equipoise.perturb.english.vocabulary import SECTIONS
+from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb.judge import FACTS, FROM_OTHERS, OF_EDIT, PAD, SORTS, UNKNOWN, WORDS, words_of, words_of_others
 
 MOST_WORDS, LEAST_SEEN = 8000, 6

@@ -3,12 +3,12 @@
     python runs/judge/learn.py verdicts.jsonl --pool pool.jsonl scores.npy --pool wide.jsonl wide.npy \\
         --encoder FOLDER --shared DATA [--hold 204,307] [--write]
     python runs/judge/candidates.py pool --passed --shared DATA --out own.jsonl  (and teach.py: own.npy)
-    python runs/judge/learn.py verdicts.jsonl --pool ... --begin src/equipoise/perturb/data/judge.npz \\
+    python runs/judge/learn.py verdicts.jsonl --pool ... --begin src/equipoise/language/data/judge.npz \\
         --own own.jsonl own.npy [--write]
 
 A caption is read once and all its edits are judged, so a step is a few hundred captions. The second pass goes on from
 the weights of the first, with what the first net itself lets pass (--own): there its faults are. --write: writes
-src/equipoise/perturb/data/judge.npz. --hold: sheets whose photos are left out of everything, and for which the share
+src/equipoise/language/data/judge.npz. --hold: sheets whose photos are left out of everything, and for which the share
 that passed among the likeliest is printed; of the shipped weights these were 204 to 207, 307, 317 and 400 to 407, in
 the second pass those of their photos whose name has an even zlib.crc32. In some of the captions the others are hidden,
 for captions that have none. Minutes on a GPU, days without.

@@ -28,9 +28,9 @@ from candidates import KEPT, learning, row_of
 from caption_halves import learning as all_learning
 from needs import HALVES, existing
 
+from equipoise.language.caption import COLLECTIVES, Unit
+from equipoise.language.forms import inflect
 from equipoise.perturb import Caption
-from equipoise.perturb.english.caption import COLLECTIVES, Unit
-from equipoise.perturb.english.forms import inflect
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 
 TARGETS = {"noun": "object", "verb": "action", "adjective": "attribute"}

@@ -18,9 +18,9 @@ import numpy as np
 
 from equipoise.benchmarks import predicate_noun
 from equipoise.data.items import Item
-from equipoise.evaluation.foreign.reading import read_any
 from equipoise.evaluation.metrics import order_flips
 from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.published.reading import read_any
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 SOURCES = {  # repository, commit, licence

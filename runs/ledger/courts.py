@@ -20,9 +20,9 @@ from needs import existing
 
 from equipoise.audit.court import Answers, gather, suspicion
 from equipoise.data.items import Item
-from equipoise.evaluation.foreign.reading import read_any
-from equipoise.evaluation.foreign.sheets import Foreign
 from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.published.reading import read_any
+from equipoise.published.sheets import Foreign
 
 FLIPPED, QUEUE = 0.02, 0.04
 

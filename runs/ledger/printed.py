@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from equipoise.benchmarks.valse import SPLITS as VALSE
 from equipoise.evaluation.averages import summarise
-from equipoise.evaluation.foreign.measuring import published_run
-from equipoise.evaluation.foreign.reading import read_any
 from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Summary
+from equipoise.published.measuring import published_run
+from equipoise.published.reading import read_any
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 PARTS = ("text", "image", "group")
@@ -183,7 +183,7 @@ def numbers(data: Path) -> Iterator[Number]:
 
 def siglip(data: Path) -> list[str]:
     """mteb's newest results against its history: the same numbers in two files."""
-    from equipoise.evaluation.foreign.aggregates import read_tables
+    from equipoise.evaluation.aggregates import read_tables
 
     folder = data / "published_scores"
     newest = {(row.model, row.task): row.shares for row in read_tables([folder / "mieb.jsonl.gz"], None)}

@@ -18,7 +18,7 @@ from equipoise.data.identity import (
     of_photos,
 )
 from equipoise.data.objects import Unidentified
-from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.embedding.cache import EmbeddingCache
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.rank_each import RankEach
 

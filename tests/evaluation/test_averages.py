@@ -15,11 +15,11 @@ from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import measure
-from equipoise.evaluation.foreign.measuring import require_groups, with_items
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Metrics
 from equipoise.evaluation.run import ItemsTask
 from equipoise.evaluation.scores import Answer, ItemScores
+from equipoise.published.measuring import require_groups, with_items
 
 sugarcrepe = by_fields.benchmark("sugarcrepe")
 

@@ -16,10 +16,10 @@ from equipoise.benchmarks import by_fields
 from equipoise.core.errors import UserError
 from equipoise.evaluation.averages import Averages, measure, summarise
 from equipoise.evaluation.comparing.differences import Run, difference
-from equipoise.evaluation.foreign.measuring import with_items
 from equipoise.evaluation.outcomes import image_outcomes, outcomes_of
 from equipoise.evaluation.record import Comparison
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores
+from equipoise.published.measuring import with_items
 from equipoise.report.comparison import render_differences
 from equipoise.report.tables import metrics_rows, render
 

@@ -16,7 +16,7 @@ from PIL import Image
 from equipoise.core.errors import UserError
 from equipoise.data.images import ImageProblem, read_image_bytes
 from equipoise.data.items import ImageRef, Item, texts
-from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import cosines, score_items
 
 

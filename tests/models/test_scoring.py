@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from equipoise.data.items import ImageRef, Item, texts
-from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.embedding.cache import EmbeddingCache
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
 from equipoise.evaluation.scoring import score_items

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from equipoise.cli import app
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts, write_items
-from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.embedding.cache import EmbeddingCache
 from equipoise.evaluation.run import evaluate
 from equipoise.models import load_model, served
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from equipoise.language.vocabulary import Section
 from equipoise.perturb import Caption
 from equipoise.perturb.dial import Dial
-from equipoise.perturb.english.vocabulary import Section
 from equipoise.perturb.judge import VERDICTS, Reading, readings_of, words_of_others
 from equipoise.perturb.judge import chances as judged
 from equipoise.perturb.recipe import Proposal

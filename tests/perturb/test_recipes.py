@@ -14,8 +14,8 @@ import pytest
 from tests import own_records
 
 from equipoise.core.errors import UserError
+from equipoise.language.articles import article_for
 from equipoise.perturb import RECIPES, Caption, get_recipe, perturb_caption
-from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.operations.swap_negative import swap_across
 
 

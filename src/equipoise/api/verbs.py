@@ -100,7 +100,7 @@ def evaluate(
     or read if the folder already holds it.
     """
     from equipoise.core.provenance import default_cache
-    from equipoise.evaluation.embedding.cache import EmbeddingCache
+    from equipoise.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import ItemsTask, evaluate_loaded, read_benchmarks
 
     pictures = as_images(getattr(items, "images", None) if images is None else images)
@@ -290,8 +290,8 @@ def metrics(scores: str | Path | Frame | Sequence[Mapping[str, Any]], *, seed: i
     import json
 
     from equipoise.evaluation.averages import summarise
-    from equipoise.evaluation.foreign.reading import read_any
     from equipoise.evaluation.outcomes import outcomes_of
+    from equipoise.published.reading import read_any
 
     with tempfile.TemporaryDirectory() as folder:
         if is_path(scores):

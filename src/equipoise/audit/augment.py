@@ -17,7 +17,7 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import as_read
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, Text
-from equipoise.perturb.english.caption import Caption
+from equipoise.language.caption import Caption
 from equipoise.perturb.recipe import Candidate, Recipe, perturb_caption
 
 VERSION = 1  # raise it when other positives are written or refused

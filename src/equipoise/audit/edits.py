@@ -15,12 +15,12 @@ from typing import Literal, NamedTuple
 
 from equipoise.benchmarks.base import stored
 from equipoise.data.items import Edit, Item, Target, Text
+from equipoise.language.caption import Caption
+from equipoise.language.forms import noun_lemma, verb_lemma
+from equipoise.language.tagging import tag
+from equipoise.language.vocabulary import compounds, counts
+from equipoise.language.wordnet import WORDNET
 from equipoise.perturb.checks.meaning import not_true_already
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.tagging import tag
-from equipoise.perturb.english.vocabulary import compounds, counts
-from equipoise.perturb.english.wordnet import WORDNET
 from equipoise.perturb.recipe import Candidate
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

@@ -23,7 +23,7 @@ from pydantic import Field
 from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, Text
-from equipoise.perturb.english.tagging import Token, tag
+from equipoise.language.tagging import Token, tag
 
 log = logging.getLogger(__name__)
 

@@ -171,7 +171,7 @@ def evaluate(
         raise UserError("--cache and --no-cache exclude each other; give one of them")
     from equipoise.core.provenance import default_cache
     from equipoise.data.identity import steady
-    from equipoise.evaluation.embedding.cache import EmbeddingCache, joined
+    from equipoise.embedding.cache import EmbeddingCache, joined
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.results import benchmark_id, refuse_early
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks

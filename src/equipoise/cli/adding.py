@@ -14,7 +14,7 @@ def add_hard_images(items: Path, out: Path, model: str, images: str, count: int,
     from equipoise.core.provenance import default_cache
     from equipoise.core.run_folder import refuse_file
     from equipoise.data.items import load_items
-    from equipoise.evaluation.embedding.cache import EmbeddingCache
+    from equipoise.embedding.cache import EmbeddingCache
     from equipoise.models import load_model
     from equipoise.train.run.mining import mine_file, same_items
 

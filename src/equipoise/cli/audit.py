@@ -175,9 +175,9 @@ def _hold_court(
 def _outcomes(path: Path, bench: str, items: Sequence[Item]) -> dict[str, bool]:
     """Item -> whether the model puts its caption above all negatives, of a run or of a file of published answers."""
     from equipoise.evaluation.comparing.folders import by_benchmark
-    from equipoise.evaluation.foreign.reading import read_any
     from equipoise.evaluation.outcomes import outcomes_of
     from equipoise.evaluation.results import read_run, read_shown
+    from equipoise.published.reading import read_any
 
     if path.is_dir():
         held = by_benchmark(path)

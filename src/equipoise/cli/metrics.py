@@ -59,18 +59,18 @@ def metrics(
 
     ceilings: what the texts alone decide. best blind, gain: the best judge without the image, and the model's lead.
     """
+    from equipoise.evaluation.aggregates import is_table
     from equipoise.evaluation.averages import summarise
-    from equipoise.evaluation.foreign.aggregates import is_table
-    from equipoise.evaluation.foreign.reading import read_any
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.outcomes import ROWS, outcomes_of
+    from equipoise.published.reading import read_any
     from equipoise.report.captions import LEGEND, WORDS, caveats, chance_line, graded_line, metrics_caption
     from equipoise.report.tables import metrics_rows, render, result_rows
 
     shown, own = form_name(form, as_json), load_metrics(metric or [])
     about: Published | None = None
     if is_table(scores[0]):
-        from equipoise.evaluation.foreign.measuring import published_tables
+        from equipoise.published.measuring import published_tables
 
         if source or splits or model:
             raise UserError(f"--source, --splits, --model: {scores[0]} is a table of results, without items")
@@ -85,7 +85,7 @@ def metrics(
         summary: Summary = summarise(outcomes_of(read_any(scores, None).rows), seed, metrics=[*ROWS, *own])
         below = [chance_line(summary.overall, {}), graded_line(summary.overall)]
     else:
-        from equipoise.evaluation.foreign.measuring import published_run
+        from equipoise.published.measuring import published_run
 
         record = published_run(
             scores, bench, source=source, splits=split_names(splits), average=average, seed=seed, metrics=own, out=out,

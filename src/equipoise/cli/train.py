@@ -299,8 +299,8 @@ def _before_and_after(base: str, made: str, watch: Path, images: Path, out: Path
     from equipoise.core.provenance import default_cache
     from equipoise.data.images import open_source
     from equipoise.data.readers.sets.captions import caption_set, from_items
+    from equipoise.embedding.cache import EmbeddingCache
     from equipoise.evaluation.comparing.folders import compare_folders
-    from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import evaluate, evaluate_set
     from equipoise.models import load_model
     from equipoise.report.comparison import render_differences

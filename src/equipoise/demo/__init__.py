@@ -20,8 +20,8 @@ from equipoise.core.progress import be_quiet, is_quiet, progress
 from equipoise.demo.numbers import Measured, Models, changes, findings, headline, numbers_of, steps, value_of
 from equipoise.demo.opening import chart, picture
 from equipoise.demo.stories import BASE, ROWS, USUAL, Row, Story
+from equipoise.embedding.cache import EmbeddingCache
 from equipoise.evaluation.comparing.differences import joined, load_run
-from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.run import Result, evaluate, evaluate_set
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.page import Page, Table, write_page

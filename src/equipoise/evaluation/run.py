@@ -27,10 +27,10 @@ from equipoise.core.provenance import environment
 from equipoise.data.identity import batch_matters, steady, trained_on
 from equipoise.data.images import ImageSource
 from equipoise.data.items import Item
+from equipoise.embedding.cache import ALONE, EmbeddingCache, Ranks, ScoringOptions, default_world
+from equipoise.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.averages import mean_number, measure
 from equipoise.evaluation.baselines import add_baselines, text_scores
-from equipoise.evaluation.embedding.cache import ALONE, EmbeddingCache, Ranks, ScoringOptions, default_world
-from equipoise.evaluation.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags

@@ -25,8 +25,8 @@ from equipoise.core.provenance import cores
 from equipoise.data.identity import of_model, photo_digests
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, absent, open_source
 from equipoise.data.items import Item
-from equipoise.evaluation.embedding.cache import ALONE, EmbeddingCache, Keeper, Ranks, ScoringOptions, Vector
-from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
+from equipoise.embedding.cache import ALONE, EmbeddingCache, Keeper, Ranks, ScoringOptions, Vector
+from equipoise.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
 from equipoise.models.base import kind_of, reads_images
 
@@ -79,7 +79,7 @@ def score_items(
         raise UserError(f"{len(repeated):,} ids belong to more than one item, for instance {repeated[0]!r}")
     kind = kind_of(model)
     if kind in ("pairs", "chooses"):  # most models embed
-        from equipoise.evaluation.embedding import pairs
+        from equipoise.embedding import pairs
     if cache is not None and cache.path is not None and hasattr(model, "keep_in"):
         model.keep_in(cache.path.parent)  # a server's answers, each at once
     usable, skipped = _usable(items)
@@ -139,7 +139,7 @@ def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores
     if kind == "taught":
         return taught_rows(usable, model.score_taught(usable))
     if kind == "chooses":
-        from equipoise.evaluation.embedding.pairs import scores_of
+        from equipoise.embedding.pairs import scores_of
 
         return [_row(item, scores_of(item, found)) for item in usable]
     if kind == "pairs":

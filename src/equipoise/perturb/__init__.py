@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from equipoise.perturb.english.caption import Caption as Caption
+    from equipoise.language.caption import Caption as Caption
     from equipoise.perturb.recipe import Candidate as Candidate
     from equipoise.perturb.recipe import Perturbed as Perturbed
     from equipoise.perturb.recipe import Recipe as Recipe

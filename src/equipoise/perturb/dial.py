@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.data.items import Edit
-from equipoise.perturb.english.vocabulary import read_data
+from equipoise.language.vocabulary import read_data
 
 PRECISION = 0.92  # the default
 LOWEST, HIGHEST = 0.8, 0.99

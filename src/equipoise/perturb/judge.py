@@ -23,8 +23,8 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.vocabulary import SECTIONS, Section, read_data, word_set
+from equipoise.language.caption import Caption
+from equipoise.language.vocabulary import SECTIONS, Section, read_data, word_set
 from equipoise.perturb.recipe import Proposal
 
 Array = NDArray[np.float32]

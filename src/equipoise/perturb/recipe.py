@@ -16,9 +16,9 @@ from itertools import chain, islice
 from typing import Literal, NamedTuple, Protocol
 
 from equipoise.data.items import Edit, Operation, Target
-from equipoise.perturb.english.caption import Caption, unusable
-from equipoise.perturb.english.forms import write_edit
-from equipoise.perturb.english.vocabulary import Section
+from equipoise.language.caption import Caption, unusable
+from equipoise.language.forms import write_edit
+from equipoise.language.vocabulary import Section
 
 
 class Proposal(NamedTuple):

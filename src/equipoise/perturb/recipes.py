@@ -15,10 +15,10 @@ from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.llm_client import Llm, LlmSettings, llm_for
 from equipoise.core.plugins import is_named, load_named, source_sha256
 from equipoise.data.identity import of_folder
+from equipoise.language.caption import Caption
+from equipoise.language.vocabulary import SECTIONS, Section
 from equipoise.perturb.checks import form, meaning
 from equipoise.perturb.dial import HIGHEST, LOWEST, PRECISION, Dial
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.vocabulary import SECTIONS, Section
 from equipoise.perturb.llm.recipes import LLM_RECIPES, PROMPTS, llm_recipe
 from equipoise.perturb.llm.writer import LlmWriter
 from equipoise.perturb.operations import papers

@@ -11,8 +11,8 @@ import functools
 import re
 
 from equipoise.data.items import Edit
-from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.vocabulary import word_map, word_set
+from equipoise.language.forms import noun_lemma, verb_lemma
+from equipoise.language.vocabulary import word_map, word_set
 
 _WORD = re.compile(r"[\w'’-]+")
 _ARTICLES = frozenset(("a", "an", "the", "some"))

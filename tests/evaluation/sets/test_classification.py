@@ -15,7 +15,7 @@ from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import AnySet, ClassSet
-from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.embedding.cache import EmbeddingCache
 from equipoise.evaluation.run import Result, evaluate_set
 from equipoise.evaluation.sets.classification import _mean, ranked
 from equipoise.evaluation.sets.kinds import open_set

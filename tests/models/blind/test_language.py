@@ -9,10 +9,10 @@ import pytest
 
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts
-from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import score_items
+from equipoise.language.language_model import CausalLM
 from equipoise.models import load_model
-from equipoise.perturb.english.language_model import CausalLM
 
 WORDS = "a dog cat on the mat red blue under and".split()
 SPECIAL = ["[PAD]", "[UNK]", "[BOS]", "[EOS]"]

@@ -22,7 +22,7 @@ from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts, write_items
-from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import score_items
 from equipoise.models import kind_of, load_model
 from equipoise.models.scorers.generative import BLANK, answers

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from equipoise.language.vocabulary import Section
 from equipoise.perturb import Candidate, Caption, get_recipe, perturb_caption
 from equipoise.perturb.bias import importance_weights
 from equipoise.perturb.bias.importance_weights import gaps, names, window
 from equipoise.perturb.dial import Dial
-from equipoise.perturb.english.vocabulary import Section
 from equipoise.perturb.judge import reading_of
 from equipoise.perturb.operations.replace import (
     plain_weights,

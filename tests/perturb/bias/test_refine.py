@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, load_items, texts, write_items
-from equipoise.perturb.bias.separability import separability
+from equipoise.language.separability import separability
 from equipoise.perturb.bias.text_baselines import judge_named
 from equipoise.perturb.bias.thinning import refine, refine_file, refine_items
 

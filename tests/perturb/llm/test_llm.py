@@ -19,7 +19,7 @@ from equipoise.core import llm_client
 from equipoise.core.errors import UserError
 from equipoise.core.llm_client import Answer, Llm, LlmSettings, _retry_after, llm_for
 from equipoise.data.items import load_items
-from equipoise.perturb.english.caption import Caption
+from equipoise.language.caption import Caption
 from equipoise.perturb.llm.answers import edit_between, tidy, valid
 from equipoise.perturb.llm.meaning import keeps_meaning
 from equipoise.perturb.llm.recipes import PROMPTS, llm_recipe

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.data.items import Operation
-from equipoise.perturb.english.caption import Caption
+from equipoise.language.caption import Caption
 from equipoise.perturb.llm.answers import edit_between, valid
 from equipoise.perturb.llm.meaning import keeps_meaning
 from equipoise.perturb.recipe import Candidate

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from equipoise.language.collocations import in_images, is_known
+from equipoise.language.plausibility import COLOURS, NOT_KNOWN, UNLIKELY, doubts
 from equipoise.perturb import Caption, get_recipe, perturb_caption
-from equipoise.perturb.english.collocations import in_images, is_known
-from equipoise.perturb.english.plausibility import COLOURS, NOT_KNOWN, UNLIKELY, doubts
 from equipoise.perturb.operations.replace import doubt_of
 from equipoise.perturb.recipe import replaced
 from equipoise.perturb.sources.lexicon import Lexicon

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
+from equipoise.language.vocabulary import Section
 from equipoise.perturb import Caption
 from equipoise.perturb.dial import Dial, calibration
-from equipoise.perturb.english.vocabulary import Section
 from equipoise.perturb.mix import Mix, described
 from equipoise.perturb.operations import contrast as module
 from equipoise.perturb.recipe import Candidate, Kind, Proposal, perturb_captions

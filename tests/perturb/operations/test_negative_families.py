@@ -7,9 +7,9 @@ import random
 
 import pytest
 
+from equipoise.language.collocations import Pair, is_seen_with, misfit, pairs_at
+from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Candidate, Caption
-from equipoise.perturb.english.collocations import Pair, is_seen_with, misfit, pairs_at
-from equipoise.perturb.english.vocabulary import SECTIONS
 from equipoise.perturb.operations.replace import replace_negative
 from equipoise.perturb.operations.swap_negative import swap_alike, swap_attributes
 from equipoise.perturb.recipe import Op

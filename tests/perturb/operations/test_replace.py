@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from equipoise.language.vocabulary import SECTIONS, Section
 from equipoise.perturb import Candidate, Caption
-from equipoise.perturb.english.vocabulary import SECTIONS, Section
 from equipoise.perturb.operations.replace import plain_weights, replace_negative, replace_positive
 from equipoise.perturb.recipe import Proposal
 from equipoise.perturb.sources.lexicon import Lexicon

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from equipoise.language.vocabulary import Section
 from equipoise.perturb import Caption
-from equipoise.perturb.english.vocabulary import Section
 from equipoise.perturb.sources.alternations import Alternations
 from equipoise.perturb.sources.captions import OtherCaptions, kinds
 

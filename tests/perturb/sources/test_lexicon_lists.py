@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from equipoise.language.vocabulary import read_text
 from equipoise.perturb import Caption
-from equipoise.perturb.english.vocabulary import read_text
 from equipoise.perturb.sources.lexicon import Lexicon
 
 

@@ -14,9 +14,9 @@ from equipoise.cli.perturb import describe
 from equipoise.core.errors import UserError
 from equipoise.data.identity import of_folder
 from equipoise.data.items import Item
+from equipoise.language.caption import Caption
+from equipoise.language.language_model import CausalLM
 from equipoise.perturb.bias.text_baselines import judge_named
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.language_model import CausalLM
 from equipoise.perturb.recipe import perturb_caption
 from equipoise.perturb.recipes import Setup, get_recipe
 from equipoise.perturb.run.engine import perturb_file

@@ -59,7 +59,7 @@ def test_photos_are_seen_once(tiny_model, tiny_items, tmp_path, monkeypatch):
 
 
 def test_a_second_run_finds_what_the_tower_said_in_the_cache(tiny_model, tiny_items, tmp_path, monkeypatch):
-    from equipoise.evaluation.embedding.cache import EmbeddingCache
+    from equipoise.embedding.cache import EmbeddingCache
     from equipoise.train.step.towers import Towers
 
     seen = []

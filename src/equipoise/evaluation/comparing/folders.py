@@ -115,7 +115,7 @@ def compare_folders(
 
 def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Path]], seed: int) -> Comparison:
     """Two runs of one set, paired over photos; seeds of a configuration are not averaged."""
-    from equipoise.evaluation.foreign import aggregates
+    from equipoise.evaluation import aggregates
     from equipoise.evaluation.sets.kinds import changes
 
     for side, called in zip(sides, (first, other), strict=True):

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from equipoise.core.errors import Unreachable, UserError, first_line
-from equipoise.evaluation.embedding.cache import Vector
+from equipoise.embedding.cache import Vector
 from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.distances import HARMFUL, distances, drift, scale
 from equipoise.evaluation.preflight.tested_model import TestedModel, watched

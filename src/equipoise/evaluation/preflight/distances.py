@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise.evaluation.embedding.cache import Vector
+from equipoise.embedding.cache import Vector
 
 HARMFUL = 0.02  # drift; the world model in bfloat16 has 0.005
 

@@ -18,7 +18,7 @@ from equipoise.core.files import atomic_write, sha256_json
 from equipoise.core.plugins import own_code
 from equipoise.core.run_folder import UNKNOWN
 from equipoise.data import identity
-from equipoise.evaluation.embedding.cache import Vector
+from equipoise.embedding.cache import Vector
 from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.checks import BASIC, READING, Verdict, check, run
 from equipoise.evaluation.preflight.distances import HARMFUL, drift
@@ -56,7 +56,7 @@ def checked(model: Any, spec: str, folder: Path | None) -> Preflight | None:
     about = identity.of_card(card)
     if folder is None or about is None:
         return Preflight(checks=preflight(model, spec))
-    code = identity.of_code("evaluation/preflight", "evaluation/embedding", "world")
+    code = identity.of_code("evaluation/preflight", "embedding", "world")
     path = folder / "preflight" / f"{sha256_json([about, str(getattr(model, 'device', '')), code])}.json"
     now = [array.tolist() for array in answers or []]
     kept = _read(path)

@@ -21,9 +21,9 @@ from PIL import Image
 
 from equipoise.core.errors import UserError
 from equipoise.core.plugins import own_code
-from equipoise.evaluation.embedding.cache import Vector
-from equipoise.evaluation.embedding.embed import batched, unit
-from equipoise.evaluation.embedding.pairs import numbers
+from equipoise.embedding.cache import Vector
+from equipoise.embedding.embed import batched, unit
+from equipoise.embedding.pairs import numbers
 from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.scoring import default_batch
 from equipoise.models.base import kind_of

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.errors import UserError
-from equipoise.evaluation.embedding.cache import Vector
-from equipoise.evaluation.embedding.embed import unit
+from equipoise.embedding.cache import Vector
+from equipoise.embedding.embed import unit
 from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.checks import check
 from equipoise.evaluation.preflight.distances import HARMFUL, drift

@@ -19,7 +19,7 @@ from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef
 from equipoise.data.readers.sets.kinds import ClassSet
-from equipoise.evaluation.embedding.cache import ScoringOptions
+from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets.retrieval import distinct
 from equipoise.evaluation.sets.scoring import Measured, means, vectors

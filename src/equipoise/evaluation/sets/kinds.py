@@ -26,7 +26,7 @@ from equipoise.data.readers.sets.captions import (
 from equipoise.data.readers.sets.classes import is_class_folder, read_classes
 from equipoise.data.readers.sets.kinds import AnySet, content_hash
 from equipoise.data.readers.sets.ratings import flickr8k_experts, read_ratings
-from equipoise.evaluation.embedding.cache import ScoringOptions, default_world
+from equipoise.embedding.cache import ScoringOptions, default_world
 from equipoise.evaluation.record import BenchmarkId, Change, Interval, Metrics
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets import classification, ratings, retrieval

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import RatingSet
-from equipoise.evaluation.embedding.cache import ScoringOptions
+from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring, cosines
 from equipoise.evaluation.sets.scoring import Measured, pair_scores, vectors
 from equipoise.models.base import kind_of

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import Caption, CaptionSet
-from equipoise.evaluation.embedding.cache import ScoringOptions
+from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets.scoring import Measured, means, pair_scores, vectors
 from equipoise.models.base import kind_of

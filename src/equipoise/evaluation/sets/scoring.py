@@ -19,8 +19,8 @@ from equipoise.core.errors import UserError, listed
 from equipoise.data.identity import of_model, photo_digests
 from equipoise.data.images import ImageSource, absent
 from equipoise.data.items import ImageRef, Item, Text
-from equipoise.evaluation.embedding.cache import EmbeddingCache, ScoringOptions
-from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
+from equipoise.embedding.cache import EmbeddingCache, ScoringOptions
+from equipoise.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.record import Interval, ItemNumbers, Number
 from equipoise.evaluation.scoring import Scoring, score_items
 

@@ -19,8 +19,8 @@ import numpy as np
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.data.identity import of_code, of_folder
 from equipoise.data.items import Item
+from equipoise.language.separability import FOLDS, Bag, Rows, difference, fit, fold_of, words_of
 from equipoise.models.base import split_options
-from equipoise.perturb.bias.separability import FOLDS, Bag, Rows, difference, fit, fold_of, words_of
 
 FORMS = ("length", "ngram", "lm:FOLDER")
 TOGETHER = 16  # texts that the language model reads at once; with more Gemma-3-270M gains nothing
@@ -57,7 +57,7 @@ class Taught:
     reads_images = False
 
     def __init__(self, spec: str, rule: Callable[[Sequence[Item]], TextScores], about: str) -> None:
-        digest = f"{spec} {of_code('models/blind', 'perturb/bias')}"
+        digest = f"{spec} {of_code('models/blind', 'language')}"
         self.card: dict[str, Any] = {"spec": spec, "digest": digest, "blind": True, "about": about, "folds": FOLDS}
         self._rule = rule
 
@@ -131,7 +131,7 @@ class BlindLM:
     reads_images = False
 
     def __init__(self, folder: str, spec: str, likelihood: str, device: str) -> None:
-        from equipoise.perturb.english.language_model import CausalLM
+        from equipoise.language.language_model import CausalLM
 
         self._model = CausalLM(folder, total=likelihood == "sum", device=device, together=TOGETHER)
         self.device = device

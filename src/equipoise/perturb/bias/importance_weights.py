@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from equipoise.perturb.english.articles import article_for
-from equipoise.perturb.english.vocabulary import read_data
+from equipoise.language.articles import article_for
+from equipoise.language.vocabulary import read_data
 from equipoise.perturb.recipe import Proposal
 
 _TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")

@@ -17,12 +17,12 @@ import numpy as np
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.data.identity import of_folder
 from equipoise.data.items import Item
-from equipoise.perturb.bias.separability import Rows, difference, fit, fold_of, group_of, words_of
+from equipoise.language.separability import Rows, difference, fit, fold_of, group_of, words_of
+from equipoise.language.vocabulary import count
 from equipoise.perturb.bias.thinning import Judge, Kind
-from equipoise.perturb.english.vocabulary import count
 
 if TYPE_CHECKING:
-    from equipoise.perturb.english.language_model import CausalLM
+    from equipoise.language.language_model import CausalLM
 
 _HALVES = 2
 _LM = "lm:FOLDER"
@@ -60,7 +60,7 @@ def judge_identity(name: str) -> str:
 @functools.cache
 def _fluency_of(name: str) -> CausalLM:
     """One model for positives and negatives."""
-    from equipoise.perturb.english.language_model import CausalLM
+    from equipoise.language.language_model import CausalLM
 
     return CausalLM(name.removeprefix("lm:"))
 

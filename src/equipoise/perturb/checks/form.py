@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from equipoise.perturb.english.articles import article_for
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.vocabulary import members, word_set
+from equipoise.language.articles import article_for
+from equipoise.language.caption import Caption
+from equipoise.language.forms import noun_lemma, verb_lemma
+from equipoise.language.vocabulary import members, word_set
 from equipoise.perturb.recipe import Candidate
 
 _WORD = re.compile(r"[\w'’-]+")

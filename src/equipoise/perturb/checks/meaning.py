@@ -6,12 +6,12 @@ import functools
 import random
 import re
 
-from equipoise.perturb.english.caption import Caption, NounPhrase
-from equipoise.perturb.english.collocations import governor_of, is_seen_with
-from equipoise.perturb.english.forms import lemma_of, noun_lemma
-from equipoise.perturb.english.plausibility import IMPOSSIBLE, doubts
-from equipoise.perturb.english.vocabulary import are_exclusive, exclusive, synonyms, word_list, word_set
-from equipoise.perturb.english.wordnet import LETTERS, WORDNET, is_animate, is_garment, is_person, sets_of
+from equipoise.language.caption import Caption, NounPhrase
+from equipoise.language.collocations import governor_of, is_seen_with
+from equipoise.language.forms import lemma_of, noun_lemma
+from equipoise.language.plausibility import IMPOSSIBLE, doubts
+from equipoise.language.vocabulary import are_exclusive, exclusive, synonyms, word_list, word_set
+from equipoise.language.wordnet import LETTERS, WORDNET, is_animate, is_garment, is_person, sets_of
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Candidate
 

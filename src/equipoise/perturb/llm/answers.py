@@ -15,9 +15,9 @@ from equipoise.core.llm_client import Answer
 from equipoise.data.items import Edit, Operation, Target
 from equipoise.data.readers.captions.groups import clean
 from equipoise.data.readers.captions.json_layouts import LONGEST
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.forms import noun_lemma
-from equipoise.perturb.english.tagging import Token, tag
+from equipoise.language.caption import Caption
+from equipoise.language.forms import noun_lemma
+from equipoise.language.tagging import Token, tag
 from equipoise.perturb.recipe import Candidate
 
 CUT = "…"  # stands at the end of an answer that the token limit cut off

@@ -13,11 +13,11 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
+from equipoise.language.caption import Caption, Unit
+from equipoise.language.forms import noun_lemma
+from equipoise.language.vocabulary import Section, counts, word_set
+from equipoise.language.wordnet import LETTERS, WORDNET, is_animate
 from equipoise.perturb.checks.meaning import listed_synonyms
-from equipoise.perturb.english.caption import Caption, Unit
-from equipoise.perturb.english.forms import noun_lemma
-from equipoise.perturb.english.vocabulary import Section, counts, word_set
-from equipoise.perturb.english.wordnet import LETTERS, WORDNET, is_animate
 from equipoise.perturb.judge import Pair, reading_of, words_of
 from equipoise.perturb.operations.swap_candidates import exchanges
 from equipoise.perturb.recipe import Candidate, Proposal

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from equipoise.core.llm_client import Answer, Llm
 from equipoise.data.items import Operation
+from equipoise.language.caption import Caption
+from equipoise.language.vocabulary import read_text
 from equipoise.perturb.checks.form import grammar
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.vocabulary import read_text
 from equipoise.perturb.llm.answers import CUT, any_text, edit_between, spoiled, tidy, valid
 from equipoise.perturb.llm.meaning import keeps_meaning
 from equipoise.perturb.recipe import Candidate, Check, Op, Recipe, Slot, Sources

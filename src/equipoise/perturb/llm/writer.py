@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 
 from equipoise.core.llm_client import Answer, Llm
+from equipoise.language.caption import Caption, Unit
+from equipoise.language.forms import lemma_of
+from equipoise.language.vocabulary import Section, count
+from equipoise.language.wordnet import LETTERS, WORDNET
 from equipoise.perturb.checks.meaning import listed_synonyms
-from equipoise.perturb.english.caption import Caption, Unit
-from equipoise.perturb.english.forms import lemma_of
-from equipoise.perturb.english.vocabulary import Section, count
-from equipoise.perturb.english.wordnet import LETTERS, WORDNET
 from equipoise.perturb.llm.answers import tidy
 from equipoise.perturb.llm.meaning import KINDS
 from equipoise.perturb.llm.recipes import PROMPTS

@@ -11,9 +11,9 @@ import functools
 import re
 from typing import NamedTuple
 
-from equipoise.perturb.english.caption import Caption, Unit
-from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.wordnet import is_thing, same_sort
+from equipoise.language.caption import Caption, Unit
+from equipoise.language.vocabulary import word_set
+from equipoise.language.wordnet import is_thing, same_sort
 
 _PICTURES = word_set("filmed") | {"view"}
 _KEEP_PLACE = word_set("words that keep their place")

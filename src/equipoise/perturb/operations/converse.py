@@ -12,11 +12,11 @@ import random
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.forms import inflect
-from equipoise.perturb.english.plausibility import COLOURS
-from equipoise.perturb.english.vocabulary import members, word_set
-from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person, is_thing, same_sort
+from equipoise.language.caption import Caption
+from equipoise.language.forms import inflect
+from equipoise.language.plausibility import COLOURS
+from equipoise.language.vocabulary import members, word_set
+from equipoise.language.wordnet import is_animate, is_garment, is_person, is_thing, same_sort
 from equipoise.perturb.operations.clause import Clause, Part, clause_of
 from equipoise.perturb.recipe import Candidate, Made, Refused, Sources, edited
 

@@ -9,11 +9,11 @@ import itertools
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from equipoise.perturb.english.articles import article_for
-from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
-from equipoise.perturb.english.forms import inflect, like
-from equipoise.perturb.english.vocabulary import members, word_set
-from equipoise.perturb.english.wordnet import is_animate, is_garment, is_thing, sets_of
+from equipoise.language.articles import article_for
+from equipoise.language.caption import COLLECTIVES, Caption, NounPhrase, Unit
+from equipoise.language.forms import inflect, like
+from equipoise.language.vocabulary import members, word_set
+from equipoise.language.wordnet import is_animate, is_garment, is_thing, sets_of
 from equipoise.perturb.judge import SORTS, Pair
 from equipoise.perturb.operations.swap_negative import NO_THING
 from equipoise.perturb.recipe import Candidate, edited

@@ -10,10 +10,10 @@ import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from equipoise.perturb.english.caption import SAME_PLURAL, Caption, Unit
-from equipoise.perturb.english.plausibility import COLOURS
-from equipoise.perturb.english.vocabulary import word_list, word_set
-from equipoise.perturb.english.wordnet import (
+from equipoise.language.caption import SAME_PLURAL, Caption, Unit
+from equipoise.language.plausibility import COLOURS
+from equipoise.language.vocabulary import word_list, word_set
+from equipoise.language.wordnet import (
     WORDNET,
     is_animate,
     is_food,

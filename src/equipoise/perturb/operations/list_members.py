@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from equipoise.perturb.english.caption import Caption, NounPhrase, Unit
-from equipoise.perturb.english.collocations import seen_in
-from equipoise.perturb.english.vocabulary import count, members, word_set
-from equipoise.perturb.english.wordnet import is_food, is_thing, same_sort, sets_of
+from equipoise.language.caption import Caption, NounPhrase, Unit
+from equipoise.language.collocations import seen_in
+from equipoise.language.vocabulary import count, members, word_set
+from equipoise.language.wordnet import is_food, is_thing, same_sort, sets_of
 
 Span = tuple[int, int]  # units
 FILMED = word_set("filmed") - {"television"}

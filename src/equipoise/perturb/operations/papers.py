@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from equipoise.data.items import Target
-from equipoise.perturb.english.articles import article_for
-from equipoise.perturb.english.caption import Caption, Unit
-from equipoise.perturb.english.collocations import is_seen_with
-from equipoise.perturb.english.forms import inflect, verb_lemma
-from equipoise.perturb.english.tagging import Token, tag
-from equipoise.perturb.english.vocabulary import Section, count, exclusive, word_list
-from equipoise.perturb.english.wordnet import WORDNET, is_animate
+from equipoise.language.articles import article_for
+from equipoise.language.caption import Caption, Unit
+from equipoise.language.collocations import is_seen_with
+from equipoise.language.forms import inflect, verb_lemma
+from equipoise.language.tagging import Token, tag
+from equipoise.language.vocabulary import Section, count, exclusive, word_list
+from equipoise.language.wordnet import WORDNET, is_animate
 from equipoise.perturb.operations.replace import weighted_order
 from equipoise.perturb.operations.swap_negative import swapped
 from equipoise.perturb.recipe import Candidate, Kind, Proposal, Sources, edited, replaced

@@ -16,12 +16,12 @@ from operator import itemgetter
 from typing import Literal
 
 from equipoise.data.items import Edit
+from equipoise.language.caption import Caption
+from equipoise.language.forms import lemma_of
+from equipoise.language.plausibility import IMPOSSIBLE, NOT_KNOWN, Doubt, doubts
+from equipoise.language.vocabulary import SECTIONS, Section, count, word_set
 from equipoise.perturb.bias.importance_weights import gaps
 from equipoise.perturb.dial import Dial, accepted, positive_kind, rate_of
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.forms import lemma_of
-from equipoise.perturb.english.plausibility import IMPOSSIBLE, NOT_KNOWN, Doubt, doubts
-from equipoise.perturb.english.vocabulary import SECTIONS, Section, count, word_set
 from equipoise.perturb.judge import chances, reading_of, readings_of
 from equipoise.perturb.recipe import Candidate, Kind, Made, Op, Proposal, Refused, Sources, replaced
 from equipoise.perturb.sources.fillers import offer

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 from equipoise.data.items import Target
+from equipoise.language.caption import COLLECTIVES, Caption, NounPhrase
+from equipoise.language.forms import article_before, inflect, like
+from equipoise.language.plausibility import COLOURS
+from equipoise.language.vocabulary import word_set
+from equipoise.language.wordnet import is_animate, is_garment, is_person, same_sort, sets_of
 from equipoise.perturb.dial import Dial, accepted
-from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.forms import article_before, inflect, like
-from equipoise.perturb.english.plausibility import COLOURS
-from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person, same_sort, sets_of
 from equipoise.perturb.judge import SORTS, readings_of, swaps
 from equipoise.perturb.operations.counts import ONE, Exchange, Sort, exchange, is_countable, noun_of, number_exchanges
 from equipoise.perturb.operations.replace import why

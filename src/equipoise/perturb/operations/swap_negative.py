@@ -11,11 +11,11 @@ import random
 from collections.abc import Iterator
 
 from equipoise.data.items import Target
-from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.collocations import misfit, pairs_at
-from equipoise.perturb.english.forms import article_before
-from equipoise.perturb.english.vocabulary import members, word_list, word_set
-from equipoise.perturb.english.wordnet import is_animate, is_person, is_thing, same_sort, sets_of
+from equipoise.language.caption import COLLECTIVES, Caption, NounPhrase
+from equipoise.language.collocations import misfit, pairs_at
+from equipoise.language.forms import article_before
+from equipoise.language.vocabulary import members, word_list, word_set
+from equipoise.language.wordnet import is_animate, is_person, is_thing, same_sort, sets_of
 from equipoise.perturb.recipe import Candidate, Sources, edited
 
 _SYMMETRIC = word_set("symmetric relations") | {","}

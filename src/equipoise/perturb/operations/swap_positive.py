@@ -11,12 +11,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from equipoise.perturb.english.articles import article_for
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.forms import article_before
-from equipoise.perturb.english.plausibility import COLOURS
-from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.wordnet import is_animate
+from equipoise.language.articles import article_for
+from equipoise.language.caption import Caption
+from equipoise.language.forms import article_before
+from equipoise.language.plausibility import COLOURS
+from equipoise.language.vocabulary import word_set
+from equipoise.language.wordnet import is_animate
 from equipoise.perturb.operations.clause import Clause, Part, clause_of, inside
 from equipoise.perturb.operations.joined_nouns import joined_nouns
 from equipoise.perturb.operations.list_members import Span, is_counted

@@ -18,7 +18,7 @@ from equipoise.core.progress import progress
 from equipoise.data.identity import of_code
 from equipoise.data.items import Item
 from equipoise.data.readers.captions.groups import caption_files, read_captions
-from equipoise.perturb.bias.separability import separability
+from equipoise.language.separability import separability
 from equipoise.perturb.bias.text_baselines import check_judge, judge_identity, judge_named
 from equipoise.perturb.bias.thinning import KINDS, Judges, cap_file, even_file, refine_file
 from equipoise.perturb.recipes import Setup
@@ -74,7 +74,7 @@ def perturb_file(
     identity = {
         "schema": 1,
         "equipoise": __version__,
-        "code": of_code("perturb", "data/readers"),
+        "code": of_code("perturb", "language", "data/readers"),
         "input": {file.name: sha256_file(file) for file in caption_files(captions)},
         "limit": limit,
         "shard": shard,

@@ -25,7 +25,7 @@ from equipoise.core.files import json_line
 from equipoise.core.plugins import is_named, own_line
 from equipoise.data.items import ImageRef, Item, Text
 from equipoise.data.readers.captions.groups import Group, Record
-from equipoise.perturb.english.caption import Caption
+from equipoise.language.caption import Caption
 from equipoise.perturb.mix import Mix, sum_of_mixes
 from equipoise.perturb.recipe import TOGETHER, Candidate, Perturbed, Recipe, edit_class, perturb_caption, prepare
 from equipoise.perturb.recipes import Setup

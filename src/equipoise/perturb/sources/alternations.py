@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from equipoise.perturb.english.caption import Caption, NounPhrase
-from equipoise.perturb.english.forms import verb_lemma
-from equipoise.perturb.english.vocabulary import Section, count, word_set
+from equipoise.language.caption import Caption, NounPhrase
+from equipoise.language.forms import verb_lemma
+from equipoise.language.vocabulary import Section, count, word_set
 from equipoise.perturb.recipe import Proposal
 
 _NOUNS_TOO = word_set("verbs of captions") | word_set("nouns that are verbs")

@@ -11,11 +11,11 @@ import functools
 import re
 from collections.abc import Iterator
 
-from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.forms import noun_lemma
-from equipoise.perturb.english.plausibility import FUR, seen_pair
-from equipoise.perturb.english.vocabulary import Kinds, Section, count, kinds, members, word_list, word_set
-from equipoise.perturb.english.wordnet import is_animate, is_person, is_thing
+from equipoise.language.caption import COLLECTIVES, Caption, NounPhrase
+from equipoise.language.forms import noun_lemma
+from equipoise.language.plausibility import FUR, seen_pair
+from equipoise.language.vocabulary import Kinds, Section, count, kinds, members, word_list, word_set
+from equipoise.language.wordnet import is_animate, is_person, is_thing
 from equipoise.perturb.recipe import Proposal
 
 _COLOURS = tuple(tuple(line.split()) for line in word_list("colours of one name"))

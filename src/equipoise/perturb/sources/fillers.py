@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.perturb.english.caption import COLLECTIVES, Caption, Unit
-from equipoise.perturb.english.forms import inflect
-from equipoise.perturb.english.vocabulary import Section, count, members, word_set
-from equipoise.perturb.english.wordnet import is_person
+from equipoise.language.caption import COLLECTIVES, Caption, Unit
+from equipoise.language.forms import inflect
+from equipoise.language.vocabulary import Section, count, members, word_set
+from equipoise.language.wordnet import is_person
 from equipoise.perturb.judge import UNKNOWN, Array, find_places, net, product, reading_of, readings_of, words_of
 from equipoise.perturb.recipe import Proposal
 

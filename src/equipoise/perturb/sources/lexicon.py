@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from equipoise.perturb.english.caption import COLLECTIVES, Caption, Unit
-from equipoise.perturb.english.collocations import misfit, noun_before
-from equipoise.perturb.english.forms import inflect
-from equipoise.perturb.english.vocabulary import (
+from equipoise.language.caption import COLLECTIVES, Caption, Unit
+from equipoise.language.collocations import misfit, noun_before
+from equipoise.language.forms import inflect
+from equipoise.language.vocabulary import (
     SECTIONS,
     Entry,
     Guard,

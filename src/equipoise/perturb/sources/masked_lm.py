@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from equipoise.core.errors import UserError
-from equipoise.perturb.english.caption import Caption, Unit
-from equipoise.perturb.english.forms import lemma_of, write_edit
-from equipoise.perturb.english.language_model import load_lm, longest
-from equipoise.perturb.english.tagging import tag
-from equipoise.perturb.english.vocabulary import Section, count
-from equipoise.perturb.english.wordnet import LETTERS, WORDNET, Letter
+from equipoise.language.caption import Caption, Unit
+from equipoise.language.forms import lemma_of, write_edit
+from equipoise.language.language_model import load_lm, longest
+from equipoise.language.tagging import tag
+from equipoise.language.vocabulary import Section, count
+from equipoise.language.wordnet import LETTERS, WORDNET, Letter
 from equipoise.perturb.recipe import Proposal
 
 GUESSES = 10

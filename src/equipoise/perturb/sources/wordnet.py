@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.forms import inflect
-from equipoise.perturb.english.vocabulary import Section, count, word_set
-from equipoise.perturb.english.wordnet import LETTERS, WORDNET
+from equipoise.language.caption import Caption
+from equipoise.language.forms import inflect
+from equipoise.language.vocabulary import Section, count, word_set
+from equipoise.language.wordnet import LETTERS, WORDNET
 from equipoise.perturb.recipe import Proposal
 
 _NO_ANTONYM = word_set("no antonym beside")

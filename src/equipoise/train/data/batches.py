@@ -22,7 +22,7 @@ from torch import Tensor
 from equipoise.core.errors import UserError
 from equipoise.data.images import ImageProblem, ImageSource, decode_image
 from equipoise.data.items import ImageRef, Item
-from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.embedding.cache import EmbeddingCache
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import Preprocess
 from equipoise.train.data.draws import Draw, batches, epoch_order

@@ -13,7 +13,7 @@ from equipoise.core.progress import progress
 from equipoise.data.identity import of_model
 from equipoise.data.images import ImageProblem, ImageSource, use_image
 from equipoise.data.items import ImageRef
-from equipoise.evaluation.embedding.cache import EmbeddingCache, Keys, Vector
+from equipoise.embedding.cache import EmbeddingCache, Keys, Vector
 from equipoise.models.clip import ClipModel
 from equipoise.train.step.towers import Towers
 

@@ -22,8 +22,8 @@ from equipoise.core.progress import progress
 from equipoise.data.identity import of_model
 from equipoise.data.images import ImageSource, open_source
 from equipoise.data.items import Item, load_items, write_items
-from equipoise.evaluation.embedding.cache import EmbeddingCache, ScoringOptions, Vector
-from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, embed
+from equipoise.embedding.cache import EmbeddingCache, ScoringOptions, Vector
+from equipoise.embedding.embed import EMBEDDING_CODE, embed
 from equipoise.evaluation.scoring import default_batch, default_workers
 from equipoise.models.base import kind_of
 from equipoise.train.run.check import MAX_SKIPPED, refuse_skipped

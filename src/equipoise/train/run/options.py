@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.embedding.cache import EmbeddingCache
 from equipoise.train.model import Trainable
 
 

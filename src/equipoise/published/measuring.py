@@ -1,0 +1,281 @@
+"""Measures published scores, outcomes and answers as their benchmark does, and writes a run like any other.
+
+run = published_run(["clip.jsonl"], "winoground", out="runs/clip", origin="e-bug/fine-grained-evals")
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from equipoise.benchmarks import reading, registry
+from equipoise.benchmarks.base import Benchmark
+from equipoise.core import run_folder
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import sha256_file, sha256_json
+from equipoise.data.items import Item
+from equipoise.evaluation import aggregates
+from equipoise.evaluation.averages import measure
+from equipoise.evaluation.metrics import Metric, order_flips
+from equipoise.evaluation.outcomes import ROWS, outcomes_of
+from equipoise.evaluation.paper_metrics import require_tags
+from equipoise.evaluation.record import BenchmarkId, Metrics, ModelCard, Published, RunRecord, Seconds, Settings
+from equipoise.evaluation.results import benchmark_id, claim, images_id, read_result, write_run, write_set
+from equipoise.evaluation.run import Result, new_record
+from equipoise.evaluation.scores import ItemScores, Scores
+from equipoise.published.reading import read_any
+from equipoise.published.sheets import Foreign
+
+OUTCOMES_ONLY = "outcomes only: no score was published, so a tie counts as a wrong answer"
+UNKNOWN = "unknown"
+
+
+def published_run(
+    paths: Sequence[str | Path],
+    bench: str,
+    *,
+    out: str | Path | None = None,
+    source: str | Path | None = None,
+    splits: Sequence[str] = (),
+    average: str | None = None,
+    model: str | None = None,
+    origin: str = UNKNOWN,
+    commit: str = UNKNOWN,
+    licence: str = UNKNOWN,
+    seed: int = 0,
+    metrics: Sequence[Metric] = (),
+) -> Result:
+    """What others published of one model on one benchmark, as a run; with `out` it is written there.
+
+    `source` is the folder of the benchmark's annotation files: tags, texts and photos are then its items', and ids must
+    match one by one. The name of the `model` is the file's own word, or its name, where it is not given. `origin` is a
+    repository or an address.
+    """
+    files = [Path(path) for path in paths]
+    if source is None and not registry.is_file(bench):
+        items, benchmark = None, registry.get(bench)
+        reading.check_splits(benchmark.name, splits, benchmark.splits)
+    else:
+        items, benchmark = registry.load(bench, None if source is None else Path(source), splits)
+    benchmark.require_rule(average)
+    subject = " and ".join(map(str, files))
+    found = fitted(read_any(files, benchmark.name), benchmark, items, splits, subject)
+    called = model or found.model or " + ".join(path.name.partition(".")[0] for path in files)
+    parts = _parts(_benchmark_id(found, benchmark), called, files, seed, metrics)
+    folder = None if out is None else Path(out)
+    with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
+        if folder is not None:
+            claim(folder, parts, command="metrics")
+            origin, commit, licence = _kept_origin(folder, origin, commit, licence)
+        rows, outcomes = [*ROWS, *metrics], outcomes_of(found.rows)
+        require_groups(found.rows, benchmark, average, subject)
+        measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=found.outcomes_only)
+        about: dict[str, Any] = {"layout": found.layout, "source": origin, "commit": commit, "licence": licence}
+        about |= {"notes": found.notes, "unknown": _unknown(found), "outcomes_only": found.outcomes_only}
+        record = _record("items", parts, measured, files, about, len(found.rows), out, _choices(found.rows))
+        if folder is not None:
+            record = write_run(folder, record, found.rows, outcomes, {item.id: item for item in found.items}, rows)
+        return Result(record, found.rows, outcomes)
+
+
+def published_tables(
+    paths: Sequence[str | Path], bench: str | None = None, *, out: str | Path | None = None, origin: str = UNKNOWN,
+    commit: str = UNKNOWN, licence: str = UNKNOWN,
+) -> list[Result]:  # fmt: skip
+    """The same of a table of results (aggregates.py): a run for each model and benchmark, in OUT/MODEL/BENCHMARK."""
+    files = [Path(path) for path in paths]
+    unknown = ["items", "intervals", "ties", "the model's weights and preprocessing"]
+    about = {"layout": "mteb's results", "source": origin, "commit": commit, "licence": licence, "unknown": unknown}
+    found = []
+    for row in aggregates.read_tables(files, bench):
+        measured, notes = aggregates.metrics_of(row)
+        benchmark = registry.get(aggregates.TASKS[row.task][0])
+        items = sha256_json([row.task, row.revision])
+        parts = _parts(benchmark_id([], benchmark).model_copy(update={"items_sha256": items}), row.called, files)
+        more = {**about, "outcomes_only": False, "notes": notes}
+        record = _record("aggregate", parts, measured, files, more, measured.overall.n, out)
+        if out is not None:
+            folder = Path(out) / row.folder / benchmark.name
+            with run_folder.locked(str(folder)):
+                claim(folder, parts, command="metrics")
+                kept = dict(zip(_ORIGIN, _kept_origin(folder, origin, commit, licence), strict=True))
+                record = _record("aggregate", parts, measured, files, more | kept, measured.overall.n, out)
+                record = write_set(folder, record, [])
+        found.append(Result(record, []))
+    return found
+
+
+_ORIGIN = ("source", "commit", "licence")
+
+
+def _kept_origin(folder: Path, *given: str) -> tuple[str, ...]:
+    """Where scores came from, as said now or, if nothing is said now, in the run that `folder` holds already."""
+    if not (folder / "result.json").exists():
+        return given
+    there = read_result(folder).published
+    before = [str(getattr(there, name, UNKNOWN)) for name in _ORIGIN]
+    for name, old, new in zip(_ORIGIN, before, given, strict=True):
+        if UNKNOWN not in (old, new) and old != new:
+            raise UserError(
+                f"{folder}: its scores have the {name} {old!r}, not {new!r}; write to another folder (--out)"
+            )
+    return tuple(old if new == UNKNOWN else new for old, new in zip(before, given, strict=True))
+
+
+def _parts(
+    about: BenchmarkId, spec: str, files: Sequence[Path], seed: int = 0, metrics: Sequence[Metric] = ()
+) -> dict[str, Any]:
+    digest = sha256_json([spec, *sorted(sha256_file(path) for path in files)])
+    own = [metric.own for metric in metrics if metric.own]
+    return {
+        "benchmark": about,
+        "model": ModelCard(spec=spec, device=UNKNOWN, digest=digest),
+        "settings": Settings(seed=seed, allow_missing=False, batch_size=None, embedding_code=0, metrics=own),
+        "images": images_id({}),
+    }
+
+
+def _record(
+    kind: str, parts: dict[str, Any], measured: Metrics, files: Sequence[Path], about: dict[str, Any], n: int,
+    out: object, counts: dict[str, int] | None = None,
+) -> RunRecord:  # fmt: skip
+    published = Published(files={path.name: sha256_file(path) for path in files}, **about)
+    more: dict[str, Any] = {"metrics": measured, "published": published, "seconds": Seconds(score=0.0, measure=0.0)}
+    arguments = {"out": None if out is None else str(out)}
+    return new_record(kind, parts, n, arguments=arguments, counts=counts or {}, **more)
+
+
+def _benchmark_id(found: Foreign, benchmark: Benchmark) -> BenchmarkId:
+    """Which items; where their texts were not published, they are known by their ids."""
+    about = benchmark_id(found.items, benchmark)
+    if not found.items:
+        splits = sorted({row.tags["split"] for row in found.rows if "split" in row.tags})
+        about = about.model_copy(update={"items_sha256": sha256_json([row.id for row in found.rows]), "splits": splits})
+    return about
+
+
+def _unknown(found: Foreign) -> list[str]:
+    """What the record of a run that was scored here would say."""
+    lacking = ["the photos' bytes", "the model's weights and preprocessing"]
+    lacking += [] if found.items else ["texts"]
+    return lacking + (["scores", "ties"] if found.outcomes_only else [])
+
+
+def _choices(rows: Sequence[ItemScores]) -> dict[str, int]:
+    """Counts of a generative model's answers, as `eval` has them of its forced choices; none where nothing was asked
+    with options."""
+    asked = [row.answers for row in rows if row.answers]
+    answers = [answer for of_item in asked for answer in of_item]
+    if not any(answer.place is not None for answer in answers):
+        return {}
+    flips = [flipped for flipped in map(order_flips, asked) if flipped is not None]
+    return {
+        "choices": len(answers),
+        "choices_unclear": sum(answer.choice is None for answer in answers),
+        "choices_first": sum(answer.place == 0 for answer in answers),
+        "duels": len(flips),
+        "duels_by_position": int(sum(flips)),
+    }
+
+
+def fitted(
+    foreign: Foreign, benchmark: Benchmark, items: Sequence[Item] | None, splits: Sequence[str], subject: str
+) -> Foreign:
+    """With rows under the ids of the benchmark's items, and the items as far as they are known."""
+    rows, notes = foreign.rows, [OUTCOMES_ONLY] if foreign.outcomes_only else []
+    if splits and foreign.layout == "equipoise" and items is None:
+        raise UserError("--splits chooses items of the annotation files: name their folder with --source")
+    if splits and foreign.layout != "equipoise":
+        kept = [row for row in rows if row.tags.get("split") in splits]
+        if not kept:
+            raise UserError(f"{subject}: none of its {len(rows):,} scores belongs to {', '.join(splits)}")
+        if len(kept) < len(rows):
+            notes.append(f"{len(rows) - len(kept):,} scores of other splits than {', '.join(splits)} are left out")
+        rows = kept
+    if items is None:
+        _refuse_another(foreign.rows, benchmark, subject)
+        notes += _too_few(rows, benchmark)
+        ids = {row.id for row in rows}
+        known: Sequence[Item] = [item for item in foreign.items if item.id in ids]
+    else:
+        _refuse_other_texts(foreign.items, items, subject)
+        rows, known = foreign.fit(rows, items)
+        rows = with_items(rows, known, subject) if known else rows  # none: all that they say is in the rows already
+    return replace(foreign, rows=rows, items=known, notes=[*notes, *filter(None, foreign.notes)])
+
+
+def require_groups(rows: Sequence[ItemScores], benchmark: Benchmark, rule: str | None, subject: str) -> None:
+    """Refuse scores without the tags that the benchmark's average and the paper's metrics need."""
+    average = benchmark.averages.get(rule or benchmark.rule)
+    if average is not None and (without := [row for row in rows if any(tag not in row.tags for tag in average.path)]):
+        raise UserError(
+            f"{subject}: {len(without):,} of {len(rows):,} scores lack a tag of {', '.join(average.path)}, over which "
+            f"{benchmark.name} is averaged ({rule or benchmark.rule}), for instance {without[0].id!r}. Name the folder "
+            'of the annotation files with --source, or put the tags into the file: "tags": {"split": "..."}'
+        )
+    require_tags(benchmark, rows)
+
+
+def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) -> Sequence[ItemScores]:
+    """The scores in the items' order with their tags and images; ids that do not match are refused, all at once."""
+    scores = Scores.of(rows)
+    given = {id_: place for place, id_ in enumerate(scores.ids)}
+    wanted = {item.id: item for item in items}
+    problems = Problems(f"{subject}: not the scores of these {len(items):,} items")
+    problems.add_some("doubled", [id_ for id_, count in Counter(scores.ids).items() if count > 1])
+    problems.add_some("unknown: no such item", [id_ for id_ in scores.ids if id_ not in wanted])
+    problems.add_some("missing: item without a score", [id_ for id_ in wanted if id_ not in given])
+    other = [id_ for id_ in given.keys() & wanted.keys() if _shape(scores[given[id_]]) != _shape(wanted[id_])]
+    problems.add_some("another number of positives, negatives or images than the item", sorted(other))
+    problems.raise_if_any('Expected one score per item: {"id": "...", "caption": 0.31, "negatives": [0.28]}')
+
+    def with_item(score: ItemScores, item: Item) -> ItemScores:
+        image = item.image.path if item.image else score.image
+        return score.model_copy(update={"tags": item.tags, "paired": item.paired, "image": image})
+
+    return Scores(with_item(scores[given[id_]], item) for id_, item in wanted.items())
+
+
+def _shape(one: ItemScores | Item) -> tuple[int, ...]:
+    return len(one.positives), len(one.negatives), len(one.positive_images), len(one.negative_images)
+
+
+def _refuse_other_texts(published: Sequence[Item], items: Sequence[Item], subject: str) -> None:
+    """Answers to other texts are not answers to these items, whatever their ids are."""
+    texts = {item.id: (item.caption, [text.text for text in item.negatives]) for item in items}
+    other = [
+        item.id
+        for item in published
+        if item.id in texts and texts[item.id] != (item.caption, [text.text for text in item.negatives])
+    ]
+    problems = Problems(f"{subject}: not the texts of --source")
+    problems.add_some("items with other texts", other)
+    problems.raise_if_any("Without --source the run has the texts that the file holds.")
+
+
+def _refuse_another(rows: Sequence[ItemScores], benchmark: Benchmark, subject: str) -> None:
+    """Without items nothing is matched, but ids that name another benchmark (NAME-SPLIT/KEY) say whose they are."""
+    named = tuple(reading.item_id(benchmark.name, split, "") for split in benchmark.splits)
+    rest = [row.id for row in rows if not row.id.startswith(named)]
+    for name in registry.names() if rest else ():
+        starts = tuple(reading.item_id(name, split, "") for split in registry.get(name).splits)
+        if others := [id_ for id_ in rest if id_.startswith(starts)]:
+            raise UserError(
+                f"{subject}: {len(others):,} of {len(rows):,} scores belong to {name}, not to {benchmark.name}, for "
+                f"instance {others[0]!r}. Name --bench {name}, or another file."
+            )
+
+
+def _too_few(rows: Sequence[ItemScores], benchmark: Benchmark) -> list[str]:
+    """Splits of which there is only a part: a user's first look, or half of a file."""
+    counts = Counter(row.tags.get("split", "") for row in rows)
+    few = [
+        f"{split} {counts[split]:,} of {published:,}"
+        for split, published in benchmark.splits.items()
+        if published is not None and 0 < counts[split] < published
+    ]
+    return [f"not all of {benchmark.name} is here: {', '.join(few)}"] if few else []

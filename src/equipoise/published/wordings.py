@@ -1,0 +1,198 @@
+"""Reads published answers to one question in several wordings: VSR's statements, What's Up's prompts.
+
+The caption's score is 1 where the first wording was answered right, each positive's that of another wording, and the
+hard negative's is 0.5: Original accuracy is the share right in the first wording, Augmented accuracy the share right in
+all, Brittleness the share right in some and wrong in others. `ItemScores.answers` keeps each answer as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from equipoise.core.errors import Problems, UserError
+from equipoise.evaluation.scores import Answer, ItemScores
+from equipoise.published.sheets import Foreign, Sheet, check_doubled, check_single, outcome, scored
+
+VSR = tuple(
+    "example_id condition statement original_statement relation ground_truth expected_transformed_label prediction "
+    "model_condition".split()
+)
+FIRST = "normal"  # the condition of the statements as they are
+_TRUTH = ("True", "False")
+
+
+def vsr(sheets: Sequence[Sheet]) -> Foreign:
+    """One file: its answers alone. Several: the statements as they are, and reworded ones, in any order. Where the
+    rewording turns the truth ("above" to "below") only true statements count, because "not above" does not entail
+    "below"."""
+    for sheet in sheets:
+        for where, row in zip(sheet.places, sheet.rows, strict=True):
+            if row["ground_truth"] not in _TRUTH:
+                sheet.problems.add(where, f"ground_truth: expected True or False, found {row['ground_truth']!r}")
+        check_single(sheet.problems, "condition", sheet.rows)
+        check_doubled(sheet.problems, "ids", sheet.texts("example_id"))
+        sheet.problems.raise_if_any("Expected one row a statement, each id once.")
+    first = [sheet for sheet in sheets if sheet.rows[0]["condition"] == FIRST]
+    second = [sheet for sheet in sheets if sheet.rows[0]["condition"] != FIRST]
+    if len(sheets) > 1 and len(first) != 1:
+        found = ", ".join(f"{sheet.path} ({sheet.rows[0]['condition']})" for sheet in sheets)
+        raise UserError(
+            f"{found}: expected one file with the answers to the statements as they are (condition {FIRST}) and one or "
+            "more with the reworded ones (such as sorev): equipoise metrics NORMAL.csv REWORDED.csv --bench vsr-pairs"
+        )
+    if len(sheets) == 1:
+        return _statements(sheets[0])
+    answers = {row["example_id"]: row for row in first[0].rows}
+    rows, notes, refused = [], [_IN_WORDINGS], 0
+    for sheet in second:
+        pairs = _reworded(sheet, first[0], answers)
+        right = [(_right(before), _right(row)) for before, row in pairs]
+        refused += sum(row["prediction"] not in _TRUTH for pair in pairs for row in pair)
+        left_out = len(sheet.rows) - len(pairs)
+        called = pairs[0][1]["condition"]
+        notes.append(f"accuracy in the second wording ({called}): {sum(b for _, b in right) / len(right):.1%}")
+        if left_out:
+            notes.append(f"left out of {called}: {left_out:,} false statements, whose rewording need not be true")
+        rows += [_in_wordings(before, row, called) for before, row in pairs]
+    total = 2 * len(rows)
+    notes.append(f"{refused:,} of {total:,} answers are neither True nor False and count as wrong" if refused else "")
+    model = _model(first[0])
+    return Foreign("VSR's answers in several wordings", rows, True, notes, model=model, fit=lambda rows, _: (rows, ()))
+
+
+def _model(sheet: Sheet) -> str:
+    return " ".join(filter(None, (str(sheet.rows[0].get(name) or "") for name in ("model_id", "model_condition"))))
+
+
+_IN_WORDINGS = (
+    "Orig. is the accuracy in the first wording, Aug. the share right in both, Brittleness the share right in one"
+)
+
+
+def _right(row: Mapping[str, Any]) -> bool:
+    truth = row["ground_truth"] if row["condition"] == FIRST else row["expected_transformed_label"]
+    return bool(row["prediction"] == truth)
+
+
+def _answer(row: Mapping[str, Any]) -> Answer:
+    right, answered = _right(row), row["prediction"] in _TRUTH
+    choice = ("right" if right else "wrong") if answered else None  # True may be right in one wording, False in another
+    return Answer(right=right, choice=choice, wording=row["condition"])
+
+
+def _tags(row: Mapping[str, Any], wording: str) -> dict[str, str]:
+    return {"wording": wording, "relation": row["relation"], "label": row["ground_truth"].lower()}
+
+
+def _in_wordings(before: Mapping[str, Any], row: Mapping[str, Any], called: str) -> ItemScores:
+    id_, image = f"{row['example_id']}/{called}", row.get("source_image_id") or None
+    positives, answers = [float(_right(row))], (_answer(before), _answer(row))
+    return scored(id_, image, _tags(row, called), float(_right(before)), 0.5, positives=positives, answers=answers)
+
+
+def _statements(sheet: Sheet) -> Foreign:
+    """The answers to statements with one photo each, or with a blank one, another's or none."""
+    condition = str(sheet.rows[0]["condition"])
+    if any(row["expected_transformed_label"] in _TRUTH for row in sheet.rows):
+        raise UserError(
+            f"{sheet.path}: reworded statements ({condition}); name the file of the statements as they are too: "
+            f"equipoise metrics NORMAL.csv {sheet.path.name} --bench vsr-pairs"
+        )
+    rows = []
+    for row in sheet.rows:
+        right, answered = row["prediction"] == row["ground_truth"], row["prediction"] in _TRUTH
+        answers = (Answer(right=right, choice=row["prediction"] if answered else None),)
+        image = row.get("source_image_id") or None
+        rows.append(outcome(row["example_id"], image, right, _tags(row, condition), answers=answers))
+    refused = sum(answer.choice is None for row in rows for answer in row.answers)
+    notes = (
+        "" if condition == FIRST else f"not the statement's own photo: {condition}",
+        f"{refused:,} of {len(rows):,} answers are neither True nor False and count as wrong" if refused else "",
+    )
+    return Foreign("VSR's answers", rows, True, notes, model=_model(sheet), fit=lambda rows, _: (rows, ()))
+
+
+def _reworded(
+    sheet: Sheet, first: Sheet, answers: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Each statement as it is and reworded, of those whose rewording has a known truth."""
+    problems = Problems(f"{sheet.path}: not rewordings of {first.path}")
+    check_single(problems, "model_condition", (*first.rows, *sheet.rows))
+    problems.add_some(
+        "ids unknown there", [row["example_id"] for row in sheet.rows if row["example_id"] not in answers]
+    )
+    others = []
+    for row in sheet.rows:
+        before = answers.get(row["example_id"], row)
+        if any(row[column] != before[column] for column in ("original_statement", "ground_truth")):
+            others.append(row["example_id"])
+    problems.add_some("ids with another statement or another truth there", others)
+    odd = [row["example_id"] for row in sheet.rows if row["expected_transformed_label"] not in _TRUTH]
+    problems.add_some("rows without the truth of the reworded statement (expected_transformed_label)", odd)
+    problems.raise_if_any("Name the files of one model.")
+    kept = [row for row in sheet.rows if row["ground_truth"] in (row["expected_transformed_label"], "True")]
+    if not kept:
+        raise UserError(f"{sheet.path}: no statement whose rewording has a known truth")
+    return [(answers[row["example_id"]], row) for row in kept]
+
+
+WHATSUP = ("image", "prompt", "prompt_label", "answer", "ground_truth")
+_PLACES = {  # an option, in any of its wordings, as `ground_truth` calls it
+    **{"to the left": "Left", "left": "Left", "to the right": "Right", "right": "Right"},
+    **{"on top": "On top", "above": "On top", "on": "On top"},
+    **{"under": "Under", "underneath": "Under", "below": "Under"},
+}
+
+
+def whatsup(sheets: Sequence[Sheet]) -> Foreign:
+    """An item is a photo and a rewording: the first prompt and another wording of its options, each in every order.
+    Prompts without options are a wording each."""
+    (sheet,) = sheets
+    problems, asked = sheet.problems, dict[str, list[tuple[Mapping[str, Any], Answer]]]()
+    check_doubled(problems, "prompts", [f"{row['image']} {row['prompt_label']}" for row in sheet.rows])
+    for where, row in zip(sheet.places, sheet.rows, strict=True):
+        if row["ground_truth"] not in _PLACES.values():
+            known = ", ".join(sorted(set(_PLACES.values())))
+            problems.add(where, f"ground_truth: expected {known}, found {row['ground_truth']!r}")
+        else:
+            asked.setdefault(row["image"], []).append((row, _choice(row)))
+    labels = {image: {row["prompt_label"] for row, _ in some} for image, some in asked.items()}
+    every = set().union(*labels.values())
+    fewer = [image for image, found in labels.items() if found != every]
+    problems.add_some(f"photos without all of the {len(every)} prompts", fewer)
+    problems.raise_if_any("Expected one record a photo and prompt, all of one model.")
+    rows = []
+    for image, some in asked.items():
+        relation = str(some[0][0]["ground_truth"])
+        by_wording: dict[str, list[Answer]] = {}
+        for _, answer in some:
+            by_wording.setdefault(answer.wording, []).append(answer)
+        (_, first), *reworded = by_wording.items()
+        for wording, others in reworded:
+            tags = {"split": "controlled_a", "group": "controlled", "wording": wording, "relation": relation}
+            won, positives = float(first[0].right), [float(others[0].right)]
+            answers = (*first, *others)
+            rows.append(scored(f"{image}/{wording}", image, tags, won, 0.5, positives=positives, answers=answers))
+    notes = ["Orig. is the accuracy with the first prompt, Aug. the share right with it and with another wording"]
+    for label in dict.fromkeys(row["prompt_label"] for row in sheet.rows):
+        right = [answer.right for some in asked.values() for row, answer in some if row["prompt_label"] == label]
+        notes.append(f"accuracy with {label!r}: {sum(right) / len(right):.1%}")
+    return Foreign("What's Up's answers to several prompts", rows, True, notes, fit=lambda rows, _: (rows, ()))
+
+
+def _choice(row: Mapping[str, Any]) -> Answer:
+    """Options are read from the prompt ("A :To the left, B: ..."), an answer is a letter or the place itself."""
+    options = dict(re.findall(r"\b([A-D])\s*:\s*([^,:]+?)\s*(?=,|$)", str(row["prompt"])))
+    said = str(row["answer"]).strip()
+    letter = re.match(r"\(?([A-D])\b", said) if options else None
+    named = options.get(letter[1], "") if letter else said.rstrip(".")
+    choice = _PLACES.get(named.lower())
+    return Answer(
+        right=choice == row["ground_truth"],
+        choice=choice,
+        place=list(options).index(letter[1]) if letter and letter[1] in options else None,
+        wording=", ".join(sorted(options.values())) or row["prompt_label"],
+        order="".join(options),
+    )
