@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from equipoise.perturb.run.engine import perturb_file as perturb_file
 
 _HOMES = {
-    "RECIPES": "recipes",
-    "Candidate": "recipe",
-    "Caption": "english.caption",
-    "Perturbed": "recipe",
-    "Recipe": "recipe",
-    "Setup": "recipes",
-    "get_recipe": "recipes",
-    "perturb_caption": "recipe",
-    "perturb_file": "run.engine",
+    "RECIPES": "perturb.recipes",
+    "Candidate": "perturb.recipe",
+    "Caption": "language.caption",
+    "Perturbed": "perturb.recipe",
+    "Recipe": "perturb.recipe",
+    "Setup": "perturb.recipes",
+    "get_recipe": "perturb.recipes",
+    "perturb_caption": "perturb.recipe",
+    "perturb_file": "perturb.run.engine",
 }
 __all__ = list(_HOMES)
 importlib.import_module("equipoise.core.verbs").make_callable(__name__)
@@ -37,6 +37,6 @@ importlib.import_module("equipoise.core.verbs").make_callable(__name__)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'equipoise.perturb' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"equipoise.perturb.{_HOMES[name]}"), name)
+    value = getattr(importlib.import_module(f"equipoise.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
