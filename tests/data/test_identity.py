@@ -41,7 +41,7 @@ from equipoise.train.losses.svlc import svlc_negative
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
 from equipoise.train.run.check import read_photos, run_identity
 
-RULES = ("perturb",)
+RULES = ("perturb", "language")
 DATA = [path.relative_to(PACKAGE) for path in code_files(*RULES) if path.suffix != ".py"]
 
 
@@ -68,7 +68,8 @@ def test_the_judge_and_the_forms_are_among_the_data() -> None:
 def test_one_byte_of_any_data_file_is_other_rules(data: Path, tmp_path: Path) -> None:
     target = tmp_path / "package" / data
     target.parent.mkdir(parents=True)
-    (tmp_path / "package" / "perturb").mkdir(exist_ok=True)
+    for room in RULES:
+        (tmp_path / "package" / room).mkdir(exist_ok=True)
     (tmp_path / "package" / "perturb" / "rules.py").write_text("N = 3\n")
     shutil.copy(PACKAGE / data, target)
     before = of_code(*RULES, package=tmp_path / "package")

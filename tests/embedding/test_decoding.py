@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -105,6 +104,7 @@ class Notebook:
 
 def test_a_worker_that_is_killed_is_an_error_and_not_a_wait(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "PROCESSES_FROM", 1)
+    monkeypatch.setattr(decoding, "IN_PROCESS", 1)  # so that jobs are left when the workers are killed
     work = decoding.decoded(FolderImages(photos), REFS, everything, clip_preprocess(16), 2, True)
     with pytest.raises(UserError, match="was killed, perhaps because memory ran out"), work as jobs:
         next(jobs)

@@ -11,9 +11,10 @@ import pytest
 from equipoise.language import vocabulary
 from equipoise.language.vocabulary import word_list, word_set
 
-PERTURB = Path(vocabulary.__file__).parents[1]
-TEXT = (PERTURB / "data" / "vocabulary.txt").read_text(encoding="utf-8")
-CODE = {path: path.read_text(encoding="utf-8") for path in sorted(PERTURB.rglob("*.py"))}
+LANGUAGE = Path(vocabulary.__file__).parent
+TEXT = (LANGUAGE / "data" / "vocabulary.txt").read_text(encoding="utf-8")
+FILES = [path for room in (LANGUAGE, LANGUAGE.parent / "perturb") for path in sorted(room.rglob("*.py"))]
+CODE = {path: path.read_text(encoding="utf-8") for path in FILES}
 NAMES = re.findall(r"^\[(.+)\]$", TEXT, re.MULTILINE)
 NO_WORDS = {"_GUARDS", "_REPORTED", "_DIGITS", "_POSTURES"}  # names of guards and fields, digits, forms of five verbs
 MOST = 5  # words that may stand in code

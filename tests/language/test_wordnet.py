@@ -12,7 +12,7 @@ import pytest
 from equipoise.language.wordnet import EXTRACT, WordNet
 
 WORDNET = WordNet()
-RUNS = Path(__file__).parents[3] / "runs"
+RUNS = Path(__file__).parents[2] / "runs"
 
 
 def test_the_sense_follows_the_context() -> None:
