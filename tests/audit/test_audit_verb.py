@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from equipoise import cli
 from equipoise.audit.checks import audit
@@ -41,7 +44,7 @@ def test_the_page_and_the_record(
     assert run("audit", str(items), monkeypatch=monkeypatch) == 0
     page = capsys.readouterr().out
     assert page.startswith("# Audit of items")
-    assert "### forced ties: 1 of 1" in page and "Fix: " in page
+    assert "1 of 2 items is bad" in page and "read the same: 1 of 1" in page and "Fix: " in page
     for _ in range(2):  # the same command again replaces its own
         assert run("audit", str(items), "--out", str(tmp_path / "page.md"), monkeypatch=monkeypatch) == 0
         assert run("audit", str(items), "--json", "--out", str(tmp_path / "r.json"), monkeypatch=monkeypatch) == 0
@@ -105,10 +108,10 @@ def test_it_has_a_page_and_ends_with_a_verdict(
     monkeypatch.chdir(items.parent)
     assert run("audit", str(items), monkeypatch=monkeypatch) == 0
     ending = capsys.readouterr().out.rpartition("Verdict")[2]
-    assert "check" in ending or "Fix first" in ending
+    assert "1 of 2 items is bad" in ending and "irregular spaces (1 of 2" in ending
     assert run("audit", str(items), "--out", "audit.html", monkeypatch=monkeypatch) == 0
     page = (items.parent / "audit.html").read_text()
-    assert ending.strip()[:30] in page and "<table>" in page and "<script" not in page
+    assert "1 of 2 items is bad" in page and "<script" not in page
     (items.parent / "audit.html").write_text("mine")
     assert run("audit", str(items), "--out", "audit.html", monkeypatch=monkeypatch) == 2
 
@@ -145,3 +148,33 @@ def test_every_finding_is_listed_and_the_rest_written(
     assert run("audit", str(path), "--out", str(table), monkeypatch=monkeypatch) == 2 and table.read_text() == "mine"
     assert run("audit", str(path), "--clean", str(path), monkeypatch=monkeypatch) == 2  # another file, not this one
     assert len(load_items(path)) == 26
+
+
+def test_the_page_opens_with_the_bad_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It led with internal names, showed five examples and no photo, and nothing could be downloaded."""
+    monkeypatch.chdir(tmp_path)
+    Image.new("RGB", (40, 30), "red").save(tmp_path / "a.png")
+    photo = ImageRef(path="a.png")
+    copies = [Item(id=f"copy{n}", caption="a cat", negatives=texts("a dog"), image=photo) for n in range(12)]
+    items = [*copies, Item(id="<b>tie", caption="a cup", negatives=texts("A cup"))]
+    write_items(tmp_path / "items.jsonl", items)
+    command = ("audit", "items.jsonl", "--images", ".", "--out", "audit.html")
+    assert run(*command, monkeypatch=monkeypatch) == 0
+    page = (tmp_path / "audit.html").read_text()
+    assert "<h1>12 of 13 items are bad</h1>" in page
+    files = {
+        name: base64.b64decode(data).decode()
+        for data, name in re.findall(r'href="data:text/plain;base64,([^"]*)" download="([^"]*)"', page)
+    }
+    assert files["bad_ids.txt"].split() == [*(f"copy{n}" for n in range(1, 12)), "<b>tie"]
+    (tmp_path / "clean.jsonl").write_text(files["clean.jsonl"])
+    assert load_items(tmp_path / "clean.jsonl") == items[:1]
+    cards = page.split('<article class="card">')[1:]
+    assert len(cards) == 12 and sum("<img src=" in card for card in cards) == 11
+    assert "copy of another item: is copy0 again" in cards[0] and "a dog" in cards[0] and "<b>tie" not in page
+    assert page.count("Looked for and not found: ") == 1 and "wrong a or an" in page and "0 of" not in page
+    assert "sub_word" not in page and "sub word" not in page and "forced tie" not in page
+    assert run("audit", "items.jsonl", "--images", ".", monkeypatch=monkeypatch) == 2
+    assert "--out" in capsys.readouterr().err

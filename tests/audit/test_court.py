@@ -187,7 +187,7 @@ def test_what_the_verb_refuses(
     assert run(*asked, "--models", str(other), monkeypatch=monkeypatch) == 2
     assert "answers none of the 60 items" in capsys.readouterr().err
     assert run(asked[0], "--images", str(tmp_path), monkeypatch=monkeypatch) == 2
-    assert "--images is for the page of --models" in capsys.readouterr().err
+    assert "--images is for the HTML page" in capsys.readouterr().err
 
 
 def test_runs_of_other_texts_with_the_same_ids_are_refused(

@@ -75,7 +75,9 @@ def _counted(kind: _Kind, found: list[Found], of: int, splits: dict[str, str]) -
         different.setdefault(one.said.split(": ", 1)[-1] if one.kind else one.said, one)
     return Check(
         name=kind.name,
+        title=_TEXTS[kind.name]["title"],
         what=_TEXTS[kind.name]["what"],
+        bad=_TEXTS[kind.name].get("bad", False),
         count=len(whole),
         of=of,
         share=len(whole) / of if of else None,
@@ -88,7 +90,9 @@ def _counted(kind: _Kind, found: list[Found], of: int, splits: dict[str, str]) -
 
 
 def _of_check(found: Iterable[check.Example]) -> Iterator[Found]:
-    return (Found(one.id, "", one.said.removeprefix(f"{one.id}: ")) for one in found)
+    for one in found:
+        said = one.said.removeprefix(one.id).removeprefix(":").removesuffix(f", wrong in {one.id}")
+        yield Found(one.id, "", said.strip())
 
 
 def _same_words(items: Sequence[Item]) -> Iterator[Found]:
@@ -171,13 +175,15 @@ def audit(
     chosen = range(len(items))
     drawn = sorted(random.Random(seed).sample(chosen, sample)) if len(items) > sample else chosen
     some = [items[place] for place in drawn]
+    found = checks(items, advance)
     return Audit(
         benchmark=name,
         items=len(items),
         with_positives=sum(bool(item.positives) for item in items),
         with_negatives=sum(bool(item.negatives) for item in items),
         splits=dict(Counter(item.tags.get("split", "all") for item in items)),
-        checks=checks(items, advance),
+        checks=found,
+        bad=bad(items, found),
         reuse=reuse(items),
         sample=len(some),
         seed=seed,
@@ -186,14 +192,18 @@ def audit(
     )
 
 
-def cleaned(items: Sequence[Item]) -> list[Item]:
-    """The items without copies, and without those that no model can be judged by: forced ties, and negatives that
-    another item calls right for the same image."""
-    kept = list(items)
-    finds = (check.duplicates, check.forced_ties, check.contradictions)
-    while bad := {one.id for find in finds for one in find(kept)}:  # contradictions name one item of each text
-        kept = [item for item in kept if item.id not in bad]
-    return kept
+def bad(items: Sequence[Item], found: Sequence[Check]) -> list[Example]:
+    """Copies, and items that no model can be judged by: forced ties, and negatives that another item calls right for
+    the same image."""
+    reasons: dict[str, str] = {}
+    more = [(kind.title, one.id, one.said) for kind in found if kind.bad for one in kind.found]
+    while more:  # a contradiction names one item of each text; another one of the rest may have the text too
+        for title, id_, said in more:
+            reasons.setdefault(id_, f"{title}: {said}")
+        clash = next((kind for kind in found if kind.name == "contradictions" and kind.count), None)
+        left = [item for item in items if item.id not in reasons] if clash else []
+        more = [(clash.title, one.id, one.said) for one in check.contradictions(left)] if clash else []
+    return [Example(id=item.id, said=reasons[item.id]) for item in items if item.id in reasons]
 
 
 def reuse(items: Sequence[Item]) -> Reuse | None:

@@ -12,14 +12,28 @@ _SOLVED = 0.75  # share of pairs at which "most" answers are given away
 _LONG = 160  # characters of an example
 
 
-def markdown(audit: Audit, ending: bool = True) -> str:
-    rows = [
-        (check.name.replace("_", " "), check.what, f"{check.count:,}" if check.of else "-", percent(check.share))
-        for check in audit.checks
-    ]
-    texts = table(("check", "what", "count", "share"), rows, left=2)
-    parts = [f"# Audit of {_plain(audit.benchmark)}", _opening(audit), "## Texts", texts]
-    parts += [_finding(check) for check in audit.checks if check.count]
+_CALLED = {  # shortcuts, for people
+    "words": "a classifier of words",
+    "length": "the shorter text",
+    "frequency": "the more common words",
+    "direction": "the changed words",
+    "substitution": "the old and the new word",
+}
+
+
+def markdown(audit: Audit) -> str:
+    found = [check for check in audit.checks if check.bad and check.count]
+    parts = [f"# Audit of {_plain(audit.benchmark)}", f"**{headline(audit)}.** {_opening(audit)}"]
+    parts += ["## Bad items", *map(_finding, found)] if found else []
+    return "\n\n".join([*parts, rest(audit), "## Verdict", verdict(audit)]) + "\n"
+
+
+def rest(audit: Audit) -> str:
+    """Everything but the bad items: what to read, the images, the answers without them."""
+    others = [check for check in audit.checks if check.count and not check.bad]
+    parts = ["## To read: these may be fine", *map(_finding, others)] if others else []
+    if nothing := ", ".join(check.title for check in audit.checks if not check.count):
+        parts.append(f"Looked for and not found: {nothing}.")
     if reuse := audit.reuse:
         parts += [
             "## Images",
@@ -29,29 +43,43 @@ def markdown(audit: Audit, ending: bool = True) -> str:
             f"most {reuse.design_effect:.2f}.\n\n{_examples(reuse.examples)}Fix: {reuse.fix}.",
         ]
     if audit.shortcuts:
-        parts += ["## Shortcuts: answers without the image", _shortcuts(audit)]
-    parts += ["## Verdict", verdict(audit)] if ending else []
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+        parts += ["## Answers without the image", _shortcuts(audit)]
+    return "\n\n".join(part.strip() for part in parts)
+
+
+def headline(audit: Audit) -> str:
+    count = f"{len(audit.bad):,}" if audit.bad else "None"
+    return f"{count} of {audit.items:,} items {'are' if len(audit.bad) > 1 else 'is'} bad"
+
+
+def called(name: str) -> str:
+    """'words_negatives' -> 'a classifier of words, against negatives'."""
+    rule, _, kind = name.partition("_")
+    return f"{_CALLED[rule]}, against {kind}" if kind else _CALLED[rule]
 
 
 def verdict(audit: Audit) -> str:
-    found = sorted((check for check in audit.checks if check.count and check.share), key=lambda one: -(one.share or 0))
-    if found:
-        worst = found[0]
-        texts = (
-            f"Fix first: {worst.name.replace('_', ' ')} ({worst.count:,} of {worst.of:,} items, {percent(worst.share)})"
-            + (f"; {len(found) - 1} more checks found something." if len(found) > 1 else ".")
-        )
-    else:
-        texts = "No check of the texts found a defect."
+    return f"{headline(audit)}. {advice(audit)}".strip()
+
+
+def advice(audit: Audit) -> str:
+    """What else to look at, and what gives the answers away."""
+    others = [check for check in audit.checks if check.count and not check.bad]
+    texts = ""
+    if others:
+        worst = max(others, key=lambda one: one.share or 0)
+        more = f"; {len(others) - 1} more checks found something" if len(others) > 1 else ""
+        texts = f"Read next: {worst.title} ({worst.count:,} of {worst.of:,} items, {percent(worst.share)}){more}."
     best = max(audit.shortcuts, key=lambda one: one.result.interval[0] - one.chance, default=None)
     if best is None:
         return texts
-    name, result = best.name.replace("_", " "), f"{shown(best.result)} % of the pairs, chance {100 * best.chance:.0f}"
     if best.result.interval[0] <= best.chance:
-        return f"{texts} Without the image, no shortcut is significantly better than chance."
+        return f"{texts} Without the image, no shortcut is significantly better than chance.".strip()
     some = "Most" if best.result.share >= _SOLVED else "Some"
-    return f'{texts} {some} answers are given away: without the image, the shortcut "{name}" is right on {result}.'
+    return (
+        f"{texts} {some} answers are given away: without the image, {called(best.name)}, finds the caption in "
+        f"{shown(best.result)} % of the pairs, chance {100 * best.chance:.0f}."
+    ).strip()
 
 
 def _opening(audit: Audit) -> str:
@@ -59,8 +87,8 @@ def _opening(audit: Audit) -> str:
     more = f" and {len(audit.splits) - 12} more" if len(audit.splits) > 12 else ""
     return (
         f"{audit.items:,} items, {audit.with_positives:,} with a hard positive, {audit.with_negatives:,} with a hard "
-        f"negative ({splits}{more}). The checks are rules that read every text and no image: read what they list "
-        "before you drop anything."
+        f"negative ({splits}{more}). Rules read every text and no image. A copy, or an item whose texts contradict "
+        "each other or another item, is bad: no model can be judged by it."
     )
 
 
@@ -81,13 +109,13 @@ def _finding(check: Check) -> str:
     if check.by_kind:
         parts.append("texts: " + ", ".join(f"{_plain(name)} {count:,}" for name, count in check.by_kind.items()))
     counted = f" ({'; '.join(parts)})" if parts else ""
-    heading = f"### {check.name.replace('_', ' ')}: {check.count:,} of {check.of:,}"
+    heading = f"### {check.title[:1].upper()}{check.title[1:]}: {check.count:,} of {check.of:,}"
     what = check.what[:1].upper() + check.what[1:]
     return f"{heading}\n\n{what}{counted}.\n\n{_examples(check.examples)}{_more(check)}Fix: {check.fix}."
 
 
 def _more(check: Check) -> str:
-    return "" if len(check.found) <= len(check.examples) else "All: `--out FILE.csv`, or `--json`.\n\n"
+    return "" if len(check.found) <= len(check.examples) else "All of them: `--out FILE.csv`, or `--json`.\n\n"
 
 
 def _examples(examples: Sequence[Example]) -> str:
@@ -114,7 +142,7 @@ def shown(share: Share) -> str:
 def _shortcuts(audit: Audit) -> str:
     of = "all items" if audit.sample == audit.items else f"{audit.sample:,} items drawn with seed {audit.seed}"
     rows = [
-        (one.name.replace("_", " "), one.what, f"{one.result.n:,}", shown(one.result), percent(one.seen))
+        (called(one.name), one.what, f"{one.result.n:,}", shown(one.result), percent(one.seen))
         for one in audit.shortcuts
     ]
     header = ("shortcut", "what", "n", "right, percent [95 % interval]", "seen in the other half")
@@ -126,7 +154,7 @@ def _shortcuts(audit: Audit) -> str:
     lines = [asked, table(header, rows, left=2)]
     for one in audit.shortcuts:
         if one.result.interval[0] > one.chance or one.result.interval[1] < one.chance:
-            lines.append(f"**{one.name.replace('_', ' ')}**\n\n{_examples(one.examples)}Fix: {one.fix}.")
+            lines.append(f"**{called(one.name)}**\n\n{_examples(one.examples)}Fix: {one.fix}.")
     if found := audit.detector:
         lines.append(
             "A detector trained to tell captions from negatives on one half of the images calls these wrong in the "

@@ -20,7 +20,9 @@ class Check(_Record):
     """One kind of defect. `count` counts items, or (image, text) pairs for contradictions."""
 
     name: str
+    title: str  # for people
     what: str
+    bad: bool  # no model can be judged by such an item: `--clean` drops it
     count: int
     of: int  # items that could have the defect; 0 where the check does not apply
     share: float | None  # count / of
@@ -89,6 +91,7 @@ class Audit(_Record):
     with_negatives: int
     splits: dict[str, int]
     checks: list[Check]
+    bad: list[Example]  # each item once, with the reason; `--clean` drops them
     reuse: Reuse | None  # None where no item has an image
     sample: int  # items, drawn with `seed`, that the shortcuts were measured on
     seed: int

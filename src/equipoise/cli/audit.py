@@ -36,7 +36,7 @@ def audit(
         None,
         help="a run or its folder, or a file of published answers, once for each model: which labels do they deny?",
     ),
-    images: Path | None = typer.Option(None, help="the images, shown on the page of --models"),
+    images: Path | None = typer.Option(None, help="the photos, shown on the HTML page"),
 ) -> None:
     """Find what is wrong with the texts of a benchmark.
 
@@ -46,8 +46,8 @@ def audit(
     from equipoise.benchmarks import registry
     from equipoise.core.run_folder import refuse_foreign
 
-    if images is not None and not models:
-        raise UserError("--images is for the page of --models; the other checks read no image")
+    if images is not None and (out is None or out.suffix != ".html"):
+        raise UserError("--images is for the HTML page: name it with --out audit.html")
     if clean is not None and (models or clean.suffix not in {".jsonl", ".parquet"}):
         raise UserError(f"--clean {clean}: name a file that ends in .jsonl or .parquet, without --models")
     if out is not None:
@@ -63,17 +63,18 @@ def audit(
     from equipoise.audit.page import markdown, verdict
     from equipoise.report import fold
 
-    if clean is not None:
-        from equipoise.audit.checks import cleaned
-        from equipoise.cli.bench import written
-
-        typer.echo(printable(written(clean, cleaned(items), f"the {len(items):,} of {benchmark.name}")), err=as_json)
     with progress(len(items), f"audit of {benchmark.name}") as advance:
         found = run_audit(items, benchmark.name, advance=advance)
-    if out is not None and out.suffix == ".html":
-        from equipoise.report.page import audit_html
+    if clean is not None:
+        from equipoise.cli.bench import written
 
-        text = audit_html(found)
+        bad = {one.id for one in found.bad}
+        kept = [item for item in items if item.id not in bad]
+        typer.echo(printable(written(clean, kept, f"the {len(items):,} of {benchmark.name}")), err=as_json)
+    if out is not None and out.suffix == ".html":
+        from equipoise.report.audit_page import audit_html
+
+        text = audit_html(found, items, images)
     elif out is not None and out.suffix == ".csv":
         text = _table(found)
     else:

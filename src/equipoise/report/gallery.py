@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from equipoise.core.errors import UserError, printable
 from equipoise.data.images import ImageProblem, ImageSource, decode_image, encoded, open_source
-from equipoise.data.items import ImageRef
+from equipoise.data.items import ImageRef, Item
 from equipoise.evaluation.results import Shown, read_shown
 from equipoise.evaluation.scores import ImageScores, ItemScores
 from equipoise.report.chapters import Chapter
@@ -325,6 +325,14 @@ def small_picture(sources: Sequence[ImageSource], path: str) -> tuple[str, tuple
         except ImageProblem as error:
             problem = error
     raise problem
+
+
+def picture_of(item: Item, sources: Sequence[ImageSource]) -> str | None:
+    """The small picture of an item; None without a photo."""
+    try:
+        return small_picture(sources, item.image.path)[0] if item.image else None
+    except ImageProblem:
+        return None
 
 
 def _encoded(image: Image.Image) -> tuple[str, tuple[int, int]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from equipoise import __version__
-from equipoise.audit.record import Audit
 from equipoise.core.errors import UserError, printable
 from equipoise.core.run_folder import refuse_foreign, write_own
 from equipoise.data.images import ImageSource
@@ -40,7 +38,6 @@ from equipoise.report.tables import percent, share, signed, some_without_positiv
 log = logging.getLogger(__name__)
 MOST_BYTES = 4_800_000  # of a page, pictures included: it can be mailed, and opens on a phone
 MARK = '<meta name="generator" content="equipoise report">'  # by which an earlier page of ours is known
-AUDIT_MARK = '<meta name="generator" content="equipoise audit">'
 ITEMS = {"original": "original", "augmented": "right", "brittleness": "brittle"}  # what of the gallery a metric shows
 
 
@@ -298,23 +295,3 @@ def _records(page: Page) -> list[tuple[str, Entry, RunRecord]]:
         for entry in chapter.entries
         for record in entry.run.records
     ]
-
-
-def audit_html(audit: Audit) -> str:
-    """An audit's Markdown as a page, with the verdict on top. No request, no script; the benchmark's texts are
-    escaped."""
-    from markdown_it import MarkdownIt  # of rich
-
-    from equipoise.audit.page import markdown, verdict
-
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown(audit, ending=False))
-    body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
-    title = html.escape(f"Audit of {audit.benchmark}")
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{AUDIT_MARK}'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>{title}</title>'
-        f'<style>{page_part("report.css")}</style></head>\n<body><header><p class="brand">equipoise</p>'
-        f'<p class="lead">{html.escape(verdict(audit))}</p></header><main>{body}</main></body></html>\n'
-    )

@@ -11,9 +11,9 @@ from typing import Any
 from equipoise.audit.record import Court
 from equipoise.core.errors import UserError, printable
 from equipoise.core.run_folder import write_own
-from equipoise.data.images import ImageProblem, open_source
+from equipoise.data.images import open_source
 from equipoise.data.items import Item
-from equipoise.report.gallery import embedded, small_picture
+from equipoise.report.gallery import embedded, picture_of
 from equipoise.report.page import digest, page_part, templates
 from equipoise.study.questions import IMAGES, Study, page_of, picture_name, screen
 
@@ -65,7 +65,7 @@ def write_court(out: Path, court: Court, items: Sequence[Item], images: Path | N
         item = known[case.id]
         texts = {kind: [text.text for text in getattr(item, kind)] for kind in ("positives", "negatives")}
         image = item.image.path if item.image else None
-        parts = {"image": image, "picture": _picture(item, sources), "caption": item.caption, **texts}
+        parts = {"image": image, "picture": picture_of(item, sources), "caption": item.caption, **texts}
         cases.append(case.model_dump() | parts)
     script = page_part("court.js", "study")
     about = court.model_dump(include={"made_by", "benchmark", "items_sha256", "models"})
@@ -81,12 +81,3 @@ def write_court(out: Path, court: Court, items: Sequence[Item], images: Path | N
     )
     write_own(out, text, MARK)
     return sum(case["picture"] is None for case in cases)
-
-
-def _picture(item: Item, sources: Sequence[Any]) -> str | None:
-    if item.image is None or not sources:
-        return None
-    try:
-        return small_picture(sources, item.image.path)[0]
-    except ImageProblem:
-        return None
