@@ -43,10 +43,11 @@ _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some pe
 
 def number_of(metric: Metric, found: stats.Average, at: int, n: float, chance: float = math.nan) -> Number:
     """One column of an average as a record has it."""
+    signed = metric.side == "answers" and metric.less is not None  # fewer flips when reworded than when repeated
+    interval = found.change(at) if signed else found.interval(at)
     return Number(
-        value=float(found.values[at]), interval=Interval(*found.interval(at)), n=int(n), chance=_finite(chance),
-        own=metric.own,
-    )  # fmt: skip
+        value=float(found.values[at]), interval=Interval(*interval), n=int(n), chance=_finite(chance), own=metric.own
+    )
 
 
 def _finite(value: float) -> float | None:
@@ -66,7 +67,9 @@ class Averages:
         keep_empty: bool = False,  # also columns of which no item is asked: those of two models are compared by place
     ) -> None:
         self.outcomes, self.seed, self.resamples = outcomes, seed, resamples
-        self.scored = not outcomes_only  # ties, chance, mean scores of ones and zeros would be an invention
+        self.scored = not (
+            outcomes_only or outcomes.answered
+        )  # ties, chance, mean scores of ones and zeros would be an invention
         metrics = [row for row in metrics if self.scored or row.name not in NEED_SCORES]
         columns = {row: outcomes.column(row) for row in metrics}
         columns = {row: column for row, column in columns.items() if keep_empty or not np.isnan(column).all()}
@@ -79,7 +82,8 @@ class Averages:
         values = np.stack(list(columns.values()), axis=1) if columns else empty
         self.wins, self.counts = np.nan_to_num(values, nan=0.0), (~np.isnan(values)).astype(np.float64)
         unknown = np.full(len(outcomes), np.nan)
-        chance = [row.chance(outcomes) if row.chance and self.scored else unknown for row in self.metrics]
+        known = self.scored or bool(outcomes.answered)
+        chance = [row.chance(outcomes) if row.chance and known else unknown for row in self.metrics]
         self.chance = (np.stack(chance, axis=1) if chance else empty) * self.counts
 
     def summary(self) -> Summary:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.core.errors import UserError
 from equipoise.core.plugins import is_named, load_named, source_sha256
+from equipoise.evaluation import answers
 
 
 class MetricInfo(BaseModel):
@@ -67,20 +69,6 @@ def _matched(item: Any) -> bool:
     return math.fsum(value / len(totals) for value in totals) > 0
 
 
-def _differ(answers: Sequence[Any], turned: str, kept: str, value: str) -> float | None:
-    """Whether `value` differs between answers that differ in `turned` alone; None where there are no such answers."""
-    found: dict[str, dict[str, Any]] = {}
-    for answer in answers:
-        if (given := getattr(answer, value)) is not None:
-            found.setdefault(getattr(answer, kept), {})[getattr(answer, turned)] = given
-    asked = [set(values.values()) for values in found.values() if len(values) > 1]
-    return float(any(len(values) > 1 for values in asked)) if asked else None
-
-
-def order_flips(answers: Sequence[Any]) -> float | None:
-    return _differ(answers, "order", "wording", "choice")
-
-
 def _share(
     name: str, short: str, title: str, meaning: str, wins: Any, counts: str, chance: Any = None, **more: Any
 ) -> Metric:
@@ -90,19 +78,39 @@ def _share(
     return Metric(**about, wins=won, counts=attrgetter(counts), chance=chance, **more)
 
 
+Ask = Callable[[Sequence[answers.Answer]], float | None]
+
+
 def _chance(column: int) -> Callable[[Any], Any]:
     return lambda outcomes: outcomes.chance[:, column]
 
 
 def _of_answers(
-    name: str, meaning: str, ask: Callable[[Sequence[Any]], float | None], better: Literal["high", "low"] = "low"
-) -> Metric:
-    def counts(outcomes: Any) -> list[bool]:
-        return [value == value for value in outcomes.of_answers(ask)]  # not NaN
+    name: str, meaning: str, ask: Ask, better: Literal["high", "low"] = "low", chance: Ask | None = None,
+    less: str | None = None,
+) -> Metric:  # fmt: skip
+    def counts(outcomes: Any) -> Any:
+        values = outcomes.of_answers(ask)
+        return values == values  # not NaN
 
     title = name.replace("_", " ")
     about: dict[str, Any] = {"name": name, "short": title, "title": title, "meaning": meaning, "better": better}
-    return Metric(**about, side="answers", wins=lambda outcomes: outcomes.of_answers(ask), counts=counts)
+    by_chance = None if chance is None else lambda outcomes: outcomes.of_answers(chance)
+    return Metric(
+        **about, side="answers", less=less, wins=lambda outcomes: outcomes.of_answers(ask), counts=counts,
+        chance=by_chance,
+    )  # fmt: skip
+
+
+def _flips(name: str, variant: str, meaning: str) -> Metric:
+    ask, chance = partial(answers.flips, variant=variant), partial(answers.chance_of_flips, variant=variant)
+    return _of_answers(name, meaning, ask, chance=chance)
+
+
+def _effect(variant: str, what: str) -> Metric:
+    meaning = f"share of pairs of answers that differ when {what} changes, less that of mere repeats"
+    ask = partial(answers.pair_flips, variant=variant)
+    return _of_answers(f"{variant}_effect", meaning, ask, less="repeat_flips")
 
 
 # fmt: off
@@ -146,16 +154,28 @@ _ROWS = (
            "(arXiv 2510.07632); a tie is no win",
            lambda outcomes: outcomes.asked(outcomes.images.two_by_two, _matched), "images.two_by_two",
            lambda outcomes: 0.5 * outcomes.images.two_by_two, side="images"),
-    _of_answers("accuracy", "share of an item's answers that are right; the mean over items",
-                lambda answers: float(sum(answer.right for answer in answers)) / len(answers), "high"),
-    _of_answers("order_flips", "share of items answered with another option when the options change places; of those "
-                "answered in two orders", order_flips),
+    _of_answers("accuracy", "share of an item's answers that are right; the mean over items", answers.accuracy, "high",
+                answers.chance_of_one),
+    _of_answers("right_every_time", "share of items whose every answer is right, in all wordings, orders and repeats",
+                answers.every_time, "high", answers.chance_of_all),
+    _flips("order_flips", "order", "share of items answered with another option when the options change places; of "
+           "those answered in two orders"),
     _of_answers("wording_flips", "share of items that are right in one wording and wrong in another of the same truth",
-                lambda answers: _differ(answers, "wording", "order", "right")),
-    _of_answers("wording_changes", "share of items answered with another option in another wording, right or wrong; of "
-                "those answered in two", lambda answers: _differ(answers, "wording", "order", "choice")),
-    _of_answers("refusals", "share of an item's answers that name none of the options",
-                lambda answers: sum(answer.choice is None for answer in answers) / len(answers)),
+                answers.wording_flips),
+    _flips("wording_changes", "wording", "share of items answered with another option in another wording, right or "
+           "wrong; of those answered in two"),
+    _flips("prompt_flips", "prompt", "share of items answered with another option when the question is reworded"),
+    _of_answers("repeat_flips", "share of pairs of answers to the very same question that name different options",
+                partial(answers.pair_flips, variant="repeat"),
+                chance=partial(answers.chance_of_pairs, variant="repeat")),
+    _effect("order", "the order of the options"),
+    _effect("wording", "the wording of the text"),
+    _effect("prompt", "the wording of the question"),
+    _of_answers("refusals", "share of an item's answers that name none of the options", answers.refusals),
+    _of_answers("first_option", "share of an item's answers that name the option that came first", answers.first_option,
+                chance=answers.chance_of_one),
+    _of_answers("constant_answers", "share of items with one and the same answer to questions of different truths",
+                answers.constant),
 )
 # fmt: on
 METRICS: dict[str, Metric] = {row.name: row for row in _ROWS}  # in the order of every table

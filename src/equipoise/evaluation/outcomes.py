@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.core.plugins import own_code
+from equipoise.evaluation.answers import Answer, Verdict, verdict
 from equipoise.evaluation.metrics import METRICS, Metric
-from equipoise.evaluation.scores import Answer, ImageScores, ItemScores, Lists, Scores
+from equipoise.evaluation.scores import ImageScores, ItemScores, Lists, Scores
 
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
 
@@ -71,14 +72,18 @@ class Outcomes:
     tags: Sequence[Mapping[str, str]]
     images: ImageOutcomes  # of the image side
     own: Mapping[str, stats.Floats] = field(default_factory=dict)  # of a run read back: the user's own metrics
+    answered: Mapping[int, Verdict] = field(default_factory=dict)  # items without scores, by place
 
     def __len__(self) -> int:
         return len(self.original)
 
     @functools.cached_property
     def chance(self) -> stats.Floats:
-        """(items, 3): Original, Augmented and Brittleness of a random order of the texts."""
-        return stats.chance_of_orders(self.positives + 1, self.negatives)
+        """(items, 3): Original, Augmented and Brittleness of a random order of the texts, or of random answers."""
+        found = stats.chance_of_orders(self.positives + 1, self.negatives)
+        for index, one in self.answered.items():
+            found[index] = one.chance
+        return found
 
     def asked(self, where: Bools, ask: Callable[[ItemScores], bool]) -> Bools:
         """What `ask` says of the scores of each item of `where`; False of the others."""
@@ -139,11 +144,18 @@ def outcomes_of(scores: Sequence[ItemScores]) -> Outcomes:
     with np.errstate(over="ignore"):
         change = np.abs(np.repeat(caption, right.counts) - right.values)
     above = (np.repeat(caption, negatives.counts) > negatives.values).astype(np.float64)
+    original, augmented = caption > highest_negative, has_positive & (lowest_right > highest_negative)
+    brittle = (lowest_right < highest_negative) & (highest_right > highest_negative) & ~tie
+    answered = {index: verdict(answers) for index, answers in columns.having("answers") if math.isnan(caption[index])}
+    for index, one in answered.items():
+        original[index], augmented[index], brittle[index] = one.original, one.augmented, one.brittle
+        has_negative[index], has_positive[index] = True, one.reworded
     return Outcomes(
         rows=columns,
-        original=caption > highest_negative,
-        augmented=has_positive & (lowest_right > highest_negative),
-        brittle=(lowest_right < highest_negative) & (highest_right > highest_negative) & ~tie,
+        original=original,
+        augmented=augmented,
+        brittle=brittle,
+        answered=answered,
         tie=tie,
         has_positive=has_positive,
         caption=caption,

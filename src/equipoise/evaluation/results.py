@@ -99,13 +99,15 @@ def _lines(
 ) -> Iterator[dict[str, Any]]:
     for fields, outcome in zip(Scores.of(rows).fields(), outcomes.each(metrics), strict=True):
         line = {name: value for name, value in fields.items() if value is not None}
+        if math.isnan(line["caption"]):  # answers alone
+            line = {name: value for name, value in line.items() if name not in ("caption", "positives", "negatives")}
         if "text" in line:
             line["text"] = line["text"].model_dump()
         if not line.get("paired"):
             line.pop("paired", None)
         for kind in (*IMAGES, "answers"):  # left out where there are none
             if others := line.pop(kind, ()):
-                line[kind] = [other.model_dump() for other in others]
+                line[kind] = [other.model_dump(exclude_defaults=kind == "answers") for other in others]
         line["outcome"] = outcome
         if item := items.get(line["id"]):
             line["texts"] = {

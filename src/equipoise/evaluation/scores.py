@@ -19,6 +19,7 @@ from equipoise.core.errors import Problems, UserError, reading
 from equipoise.core.stats import Floats
 from equipoise.data.items import Item
 from equipoise.data.readers.records import checked, jsonl_lines
+from equipoise.evaluation.answers import Answer as Answer
 
 _LISTS = ("positives", "negatives")
 
@@ -42,24 +43,14 @@ class ImageScores(BaseModel):
     negatives: list[float] = Field(default_factory=list)
 
 
-class Answer(BaseModel):
-    """What a generative model answered when it was asked about an item in one wording and one order of the options."""
-
-    model_config = ConfigDict(strict=True, frozen=True)
-    right: bool
-    choice: str | None = None  # the option it named, called the same in every wording; None: none of them
-    place: int | None = None  # of that option in the question, from 0
-    wording: str = ""
-    order: str = ""  # of the options
-
-
 class ItemScores(BaseModel):
-    """How high a model puts each text of one item for its image, and for each alternative image where it has some."""
+    """How high a model puts each text of one item for its image, and for each alternative image where it has some; or,
+    of a model that gives no scores, what it answered."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")  # a run also keeps outcome and texts
     id: str
     image: str | None = None  # what the bootstrap clusters by; the item itself where it is missing
-    caption: float
+    caption: float = math.nan  # NaN: answers alone
     positives: list[float] = Field(default_factory=list)
     negatives: list[float] = Field(default_factory=list)  # none only where there are negative images
     tags: dict[str, str] = Field(default_factory=dict)
@@ -67,11 +58,13 @@ class ItemScores(BaseModel):
     positive_images: tuple[ImageScores, ...] = ()
     negative_images: tuple[ImageScores, ...] = ()
     paired: bool = False  # negatives[k] is of the text that describes negative_images[k]
-    answers: tuple[Answer, ...] = ()  # of a generative model; the scores above then stand for right and wrong
+    answers: tuple[Answer, ...] = ()  # of a model that answers
 
     @model_validator(mode="after")
     def _whole(self) -> ItemScores:
-        if not (self.negatives or self.negative_images):
+        if self.caption != self.caption and not self.answers and "caption" not in self.model_fields_set:
+            raise ValueError("caption: expected a score, or answers")
+        if not (self.negatives or self.negative_images or self.answers):
             raise ValueError("negatives: expected at least one score, or negative_images")
         if not (self.paired or self.positive_images or self.negative_images):
             return self  # which nearly all are
@@ -212,7 +205,7 @@ class Scores(Sequence[ItemScores]):
         return ItemScores.model_construct(
             id=self.ids[index],
             image=self.images[index],
-            caption=caption,
+            caption=caption if caption == caption else math.nan,  # one object, so that rows are equal
             positives=positives,
             negatives=self.negatives[index],
             tags=self.tags[index],
@@ -236,7 +229,7 @@ class Scores(Sequence[ItemScores]):
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
 
     def all_finite(self) -> bool:
-        """Whether no number is NaN or infinite; False too where there are numbers outside the columns."""
+        """Whether no number is NaN or infinite; False too where there are fields outside the columns."""
         return not self._rest and bool(
             np.isfinite(self.right.values).all() and np.isfinite(self.negatives.values).all()
         )
@@ -297,7 +290,7 @@ def require_finite(scores: Iterable[ItemScores], subject: str) -> None:
         return
     for score in scores:
         for one in score.images():
-            if math.isfinite(one.caption + sum(one.positives) + sum(one.negatives)):
+            if score.answers or math.isfinite(one.caption + sum(one.positives) + sum(one.negatives)):
                 continue  # the usual case; a sum may also overflow, so the others are looked at one by one
             for field, values in (("caption", [one.caption]), *((f, getattr(one, f)) for f in _LISTS)):
                 bad = [value for value in values if not math.isfinite(value)]

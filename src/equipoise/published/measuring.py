@@ -19,8 +19,9 @@ from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import sha256_file, sha256_json
 from equipoise.data.items import Item
 from equipoise.evaluation import aggregates
+from equipoise.evaluation.answers import flips as flips_of
 from equipoise.evaluation.averages import measure
-from equipoise.evaluation.metrics import Metric, order_flips
+from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import BenchmarkId, Metrics, ModelCard, Published, RunRecord, Seconds, Settings
@@ -172,7 +173,7 @@ def _choices(rows: Sequence[ItemScores]) -> dict[str, int]:
     answers = [answer for of_item in asked for answer in of_item]
     if not any(answer.place is not None for answer in answers):
         return {}
-    flips = [flipped for flipped in map(order_flips, asked) if flipped is not None]
+    flips = [flipped for answers in asked if (flipped := flips_of(answers, "order")) is not None]
     return {
         "choices": len(answers),
         "choices_unclear": sum(answer.choice is None for answer in answers),

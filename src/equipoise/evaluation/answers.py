@@ -1,0 +1,146 @@
+"""What models that answer said: one `Answer` for each variant of each question, and what changes an answer.
+
+A question has variants: the wording of the text, the wording of the question (`prompt`), the order of the options, and
+repeats of the very same question. Two answers are compared where they differ in one of these alone. docs/metrics.md
+derives every number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+VARIANTS = ("question", "wording", "prompt", "order", "repeat")
+
+
+class Answer(BaseModel):
+    """What a model said to one question about an item, in one variant."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+    right: bool
+    choice: str | None = None  # the option it named, called the same in every variant; None: none of them
+    place: int | None = None  # of that option in the question, from 0
+    wording: str = ""  # of the text
+    order: str = ""  # of the options
+    said: str | None = None  # word for word; None: not published
+    options: int = 0  # how many there were; 0: unknown
+    question: str = ""  # which of the item's questions: against which negative
+    prompt: str = ""  # the wording of the question
+    repeat: int = 0
+    truth: str | None = None  # the right option, named as choices are; None: not said
+
+
+class Verdict(NamedTuple):
+    """An item's outcomes, and the chance of each when every answer is drawn at random (NaN: unknown)."""
+
+    original: bool
+    augmented: bool
+    brittle: bool
+    reworded: bool  # asked in more than one wording
+    chance: tuple[float, float, float]
+
+
+def _first_asked(answers: Sequence[Answer]) -> dict[str, list[Answer]]:
+    """The answers by wording, without other prompts and repeats: these measure what the wording does."""
+    found: dict[str, list[Answer]] = {}
+    for answer in answers:
+        if answer.prompt == answers[0].prompt and answer.repeat == 0:
+            found.setdefault(answer.wording, []).append(answer)
+    return found
+
+
+def verdict(answers: Sequence[Answer]) -> Verdict:
+    """A wording is right where all its questions are, in every order of the options. The first one is the caption's."""
+    by_wording = list(_first_asked(answers).values())
+    right = [all(one.right for one in given) for given in by_wording]
+    guessed = [math.prod(1 / one.options if one.options else math.nan for one in given) for given in by_wording]
+    every, none = math.prod(guessed), math.prod(1 - one for one in guessed)
+    several = len(right) > 1
+    return Verdict(
+        right[0],
+        several and all(right),
+        several and any(right) and not all(right),
+        several,
+        (guessed[0], every, 1 - every - none),
+    )
+
+
+def _varied(answers: Iterable[Answer], variant: str) -> list[list[Answer]]:
+    """Groups of answers that differ in one variant alone, of those that name an option."""
+    rest = [name for name in VARIANTS if name != variant]
+    found: dict[Hashable, dict[Hashable, Answer]] = {}
+    for answer in answers:
+        if answer.choice is not None:
+            key = tuple(getattr(answer, name) for name in rest)
+            found.setdefault(key, {})[getattr(answer, variant)] = answer
+    return [list(group.values()) for group in found.values() if len(group) > 1]
+
+
+def flips(answers: Sequence[Answer], variant: str, value: str = "choice") -> float | None:
+    """1 where `value` changes with the variant in any group, else 0; None where there is nothing to compare."""
+    groups = _varied(answers, variant)
+    return float(any(len({getattr(one, value) for one in group}) > 1 for group in groups)) if groups else None
+
+
+def pair_flips(answers: Sequence[Answer], variant: str) -> float | None:
+    """The share of pairs with different choices. Unlike `flips` it does not grow with the number of variants, so that
+    the effect of a rewording and of a mere repeat can be compared."""
+    pairs = [pair for group in _varied(answers, variant) for pair in combinations(group, 2)]
+    return sum(one.choice != other.choice for one, other in pairs) / len(pairs) if pairs else None
+
+
+def wording_flips(answers: Sequence[Answer]) -> float | None:
+    """Right in one wording and wrong in another; an answer that names no option is wrong here."""
+    rest = [name for name in VARIANTS if name != "wording"]
+    found: dict[Hashable, dict[str, bool]] = {}
+    for answer in answers:
+        found.setdefault(tuple(getattr(answer, name) for name in rest), {})[answer.wording] = answer.right
+    asked = [set(right.values()) for right in found.values() if len(right) > 1]
+    return float(any(len(right) > 1 for right in asked)) if asked else None
+
+
+def accuracy(answers: Sequence[Answer]) -> float:
+    return sum(answer.right for answer in answers) / len(answers)
+
+
+def every_time(answers: Sequence[Answer]) -> float:
+    return float(all(answer.right for answer in answers))
+
+
+def refusals(answers: Sequence[Answer]) -> float:
+    return sum(answer.choice is None for answer in answers) / len(answers)
+
+
+def first_option(answers: Sequence[Answer]) -> float | None:
+    places = [answer.place for answer in answers if answer.place is not None]
+    return sum(place == 0 for place in places) / len(places) if places else None
+
+
+def constant(answers: Sequence[Answer]) -> float | None:
+    """1 where questions with different truths got one and the same answer; None where no two truths differ."""
+    groups = [group for group in _varied(answers, "question") if len({one.truth for one in group} - {None}) > 1]
+    return float(all(len({one.choice for one in group}) == 1 for group in groups)) if groups else None
+
+
+def chance_of_one(answers: Sequence[Answer]) -> float:
+    return sum(1 / one.options if one.options else math.nan for one in answers) / len(answers)
+
+
+def chance_of_all(answers: Sequence[Answer]) -> float:
+    return math.prod(1 / one.options if one.options else math.nan for one in answers)
+
+
+def chance_of_flips(answers: Sequence[Answer], variant: str) -> float:
+    """Of a model that draws every answer at random: that some group has two different choices."""
+    groups = _varied(answers, variant)
+    same = (math.prod([1 / one.options if one.options else math.nan for one in group[1:]]) for group in groups)
+    return 1 - math.prod(same) if groups else math.nan
+
+
+def chance_of_pairs(answers: Sequence[Answer], variant: str) -> float:
+    pairs = [group[0] for group in _varied(answers, variant)]
+    return sum(1 - 1 / one.options if one.options else math.nan for one in pairs) / len(pairs) if pairs else math.nan
