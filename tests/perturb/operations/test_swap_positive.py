@@ -244,6 +244,65 @@ def test_nothing_where_one_side_leans_on_the_other(caption: str) -> None:
     assert swaps(caption) == []
 
 
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "A kitchen filled with wooden cabinets and a microwave oven.",  # one oven fills nothing
+        "A street full of buses and a white van.",
+        "People are eating pizza and drinking soda at a table.",  # both are done there
+        "a shop a car traffic lights and buildings",  # commas are missing
+        "A bathroom with toilet and rolls of toilet paper.",
+        "a woman in a blue top with headphones and two cellphones",  # two of each?
+        "A small train is traveling near a large hills and a small town.",  # "a hills"
+        "A sandwich and iced beverage lunch on a table",
+        "A plate filled with carrot and zucchini strips.",  # carrot strips
+        "Traffic and directional signs on a pole",
+        "a wood and brick building",
+        "a piece of chocolate and vanilla cake in a bowl",
+        "two horses and some people are watching them",
+        "A bowl with vegetables and dip in the middle",
+        "A man in a suit and bow tie.",
+        "a bedroom with a four post bed and gold mirror",
+        "A kitchen with a stove and microwave above it.",
+        "a woman wearing glasses and a silver oven",
+        "A man is at a desk and the desk is brown.",
+        "A boy is smiling and a girl is reading in a park.",  # both are there
+        "The train is stopped, and the doors are open.",
+        "a person holding and looking at a phone",
+    ],
+)
+def test_nothing_of_the_kinds_that_a_blind_reader_refused(caption: str) -> None:
+    assert swaps(caption) == []
+
+
+@pytest.mark.parametrize(
+    ("caption", "swapped"),
+    [
+        ("A man with an umbrella and rain", "A man with rain and an umbrella"),  # no "a rain"
+        ("A bathroom has a white toilet and sink.", "A bathroom has a white sink and toilet."),  # one "white" for both
+        ("A table with small plates and bowls.", "A table with small bowls and plates."),
+        (
+            "A street with tall buildings and bicycles.",
+            "A street with bicycles and tall buildings.",
+        ),  # no tall bicycles
+        ("A kitchen with wood cabinets and white appliances", "A kitchen with white appliances and wood cabinets"),
+        ("The bed is gray and the wall is white.", "The wall is white and the bed is gray."),
+        ("A family is on a beach and a ship is in the water.", "A ship is in the water and a family is on a beach."),
+        ("A group of people eating and talking in a park", "A group of people talking and eating in a park"),
+        ("A man and a woman preparing food in a kitchen.", "A woman and a man preparing food in a kitchen."),
+        ("A truck and a bus driving down the street.", "A bus and a truck driving down the street."),
+        ("A desk with a laptop and docked phone.", "A desk with a docked phone and a laptop."),
+        ("A man holding tongs and wearing an apron.", "A man wearing an apron and holding tongs."),
+        ("A TABLE AND A DESK IN A STORE", "A DESK AND A TABLE IN A STORE"),
+        ("A BROWN AND GREEN SUITCASE ON A LEDGE", "A GREEN AND BROWN SUITCASE ON A LEDGE"),
+        ("A pizza with a knife and fork next to it.", "A pizza with a fork and knife next to it."),
+        ("Two men sitting at a table with food and drinks.", "Two men sitting at a table with drinks and food."),
+    ],
+)
+def test_equals_that_the_rules_before_refused(caption: str, swapped: str) -> None:
+    assert swaps(caption)[:1] == [swapped]
+
+
 _WORDS = (
     "a an the two some one both another his her their it them and , . of with in on near next to wearing holding "
     "sitting standing is are has sits laughs man woman dogs people table food pizza mirror tie water red large very "

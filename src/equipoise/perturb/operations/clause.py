@@ -67,7 +67,7 @@ def inside(caption: Caption, text: str) -> str:
     """The caption's first words as they are written further on."""
     first = caption.units[0]
     name = first.pos.startswith("NNP") and not is_thing(first.lemma)
-    keeps = name or first.text == "I" or (first.text.isupper() and len(first.text) > 1)
+    keeps = name or first.text == "I" or (first.text.isupper() and len(first.text) > 1) or caption.text.isupper()
     return text if keeps else text[:1].lower() + text[1:]
 
 
@@ -92,7 +92,7 @@ def clause_of(caption: Caption) -> Clause | None:
             if parts[0].members or phrase.end + 1 >= parts[0].end:
                 return None
             opening = caption.text_of(0, phrase.end + 1)
-            parts[0] = _noun_part(caption, phrase.end + 1)
+            parts[0] = noun_part(caption, phrase.end + 1)
     return Clause(caption, parts, opening)
 
 
@@ -104,7 +104,7 @@ def _parts(caption: Caption, end: int) -> list[Part]:
         phrase = caption.phrase_at.get(place)
         after = caption.units[place + 1].word if place + 1 < end else ""
         if phrase is not None and phrase.start == place:
-            parts.append(_noun_part(caption, place))
+            parts.append(noun_part(caption, place))
         elif unit.word == "that" and after in {"is", "are", "has", "have"}:
             parts.append(Part("r" if after in {"is", "are"} else "w", place, place + 2, "have"))
         else:
@@ -124,7 +124,7 @@ def _letter(unit: Unit) -> str:
     return {"be": "b", "preposition": "p", "adverb": "a"}.get(unit.kind, "x")
 
 
-def _noun_part(caption: Caption, start: int) -> Part:
+def noun_part(caption: Caption, start: int) -> Part:
     """The noun phrase that begins here and what "of" adds to it."""
     units = caption.units
     phrase = caption.phrase_at[start]

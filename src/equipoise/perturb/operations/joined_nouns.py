@@ -30,21 +30,24 @@ from equipoise.perturb.operations.list_members import (
     Member,
     Span,
     has_own,
+    is_counted,
     is_mixture,
+    lacks_commas,
     members_of,
     spans_of,
 )
 
 _FIXED = frozenset(frozenset(pair.split(" + ")) for pair in word_list("fixed pairs"))
-_TOGETHER = word_set("done together") - {"look", "eat", "drink", "wait"}
+_TOGETHER, _MOVES = word_set("done together"), word_set("moves of vehicles")
 _BOTH_SIDES = word_set("participles of both sides")
-_PLACES, _SCENES = word_set("places of both"), word_set("scenes of all")
+_PLACES, _SCENES = word_set("places of both"), word_set("scenes of all") | word_set("other scenes")
 _VERBS, _DONE = word_set("verbs taken for nouns"), word_set("verbs of captions")
 _ANYTHING = frozenset(("stuff", "thing", "object", "animal", "topping"))
 _OWNERS = frozenset(("his", "her", "its", "their"))
 _POINTING = word_set("words that keep their place") | {"it", "them"}
 _YOUNG = frozenset(("baby", "mother", "cub", "calf", "adult"))
-_FULL = word_set("verbs of filling")
+_WORN, _AROUND_IT = word_set("worn with clothes"), frozenset(("next to", "around", "beside", "near", "in front of"))
+_FULL, _SWARM = word_set("verbs of filling"), word_set("verbs of many")
 _HAVING = word_set("verbs of having several")
 _BESIDE = word_set("prepositions of nearness")
 _LARGE = frozenset(("surface", "room", "building-any", "house-like", "room-any", "seat"))
@@ -105,20 +108,27 @@ def _are_equals(pair: Pair) -> bool:
     caption, units = pair.caption, pair.caption.units
     phrases = pair.one.phrase, pair.other.phrase
     heads = tuple(units[phrase.head].lemma for phrase in phrases)
-    if not _YOUNG.isdisjoint(heads) and not all(phrase.core < phrase.head for phrase in phrases):
+    if not (_YOUNG - ({"adult"} if all(map(is_person, heads)) else set())).isdisjoint(heads) and not all(
+        phrase.core < phrase.head for phrase in phrases
+    ):
         return False  # a zebra and baby
-    if (frozenset(heads) in _FIXED and not has_own(caption, pair.other)) or not FILMED.isdisjoint(heads):
+    if (
+        frozenset(head.split()[-1] for head in heads) in _FIXED and not has_own(caption, pair.other)
+    ) or not FILMED.isdisjoint(heads):
         return False
-    if "food" in heads and any(map(is_food, set(heads) - {"food"})):
+    if "food" in heads and any(map(is_food, set(heads) - {"food", "drink", "beverage"})):
         return False  # food and condiments
     if heads[0].split()[-1] == heads[1].split()[-1] and not all(
         phrase.core < phrase.head or " " in units[phrase.head].word for phrase in phrases
     ):
         return False  # lights and traffic lights
     for phrase, member in zip(phrases, (pair.one, pair.other), strict=True):
-        if not has_own(caption, member) and not _is_noun(units[phrase.head].lemma, caption.is_plural(phrase)):
+        led = member.start and units[member.start - 1].word in {"with", "of"}
+        if not (led or has_own(caption, member) or _is_noun(units[phrase.head].lemma, caption.is_plural(phrase))):
             return False
         first, head = units[phrase.start], units[phrase.head]
+        if first.word in {"a", "an"} and head.pos == "NNS" and units[phrase.start + 1].kind != "number":
+            return False  # a hills
         several = first.kind == "number" and first.word not in {"one", "1"}
         animal = is_animate(head.lemma) and not is_person(head.lemma)
         if several and head.pos == "NN" and head.word not in SAME_PLURAL and not animal:
@@ -170,11 +180,19 @@ def _is_said_of_both(pair: Pair) -> bool:
     heads, tail = pair.heads, pair.tail
     alive = [is_animate(head) for head in heads]
     words = [unit.word for unit in tail]
-    if ("and" in words and (pair.tight or words[0] == "and")) or not {"it", "his", "her", "its"}.isdisjoint(words):
+    wears = words[:1] and (tail[0].kind == "preposition" or tail[0].lemma == "wear")
+    if ("and" in words and ((pair.tight and wears) or words[0] == "and")) or not {
+        "it",
+        "them",
+        "his",
+        "her",
+        "its",
+    }.isdisjoint(words):
         return False  # a man and woman in a suit and a dress
     if not tail:
         return True
-    skipped = words[0] in {"that", "who", "both", "all", "outside", "inside", "together", ","} and len(tail) > 1
+    where = words[0] in {"outside", "inside"} and tail[1:2] and tail[1].kind in {"preposition", "verb"}
+    skipped = bool(where or words[0] in {"that", "who", "both", "all", "together", ","}) and len(tail) > 1
     tail, words = tail[skipped:], words[skipped:]
     first = tail[0]
     if words[0] in {"are", "were", "together", "outside", "inside"} or first.pos == "VBP":
@@ -182,12 +200,19 @@ def _is_said_of_both(pair: Pair) -> bool:
     if words[0] == "with" and pair.tight and all(alive):
         return True
     if first.kind == "verb" and first.pos == "VBG":
-        together = first.lemma in _TOGETHER or ("their" in words and first.lemma != "wear")
-        return pair.tight or (together if all(alive) else words[0] in _BOTH_SIDES)
+        object_ = pair.caption.phrase_at.get(pair.last + skipped + 1)
+        several = object_ is not None and pair.caption.is_plural(object_)  # a man and a woman holding umbrellas
+        together = first.lemma in _TOGETHER or (several or "their" in words) and first.lemma != "wear"
+        moves = first.lemma in _MOVES and same_sort(*heads, strict=True)
+        return pair.tight or (together if all(alive) else words[0] in _BOTH_SIDES or moves)
     if first.kind == "verb" and first.pos in {"VBN", "VBD"}:
         return pair.tight or words[0] in _BOTH_SIDES
     if words[0] == "of":
         return pair.tight
+    if not {head.split()[-1] for head in heads}.isdisjoint(unit.lemma for unit in tail):
+        return False  # a parking lot and trees in the lot
+    if first.kind == "preposition" and words[0] not in {"for", "from"} and pair.tight and not any(alive):
+        return True
     if first.kind != "preposition" or words[0] not in _PLACES:
         return False
     phrase = pair.caption.phrase_at.get(pair.last + skipped + 1)
@@ -197,11 +222,11 @@ def _is_said_of_both(pair: Pair) -> bool:
     if is_garment(noun) or noun in COLOURS or noun in FILMED:
         return False
     kin = same_sort(*heads, strict=words[0] == "on" and not any(alive))
-    if noun in _SCENES or (kin and alive[0] == alive[1] and (words[0] != "in" or not alive[0])):
+    if noun.split()[-1] in _SCENES or (kin and alive[0] == alive[1] and (words[0] != "in" or not alive[0])):
         return is_person(heads[0]) == is_person(heads[1]) or not is_animate(noun)
     if alive[0] and alive[1]:
         return bool(sets_of(noun) & (_AROUND | _TOPS)) or (words[0] == "in" and pair.tight)
-    return not any(alive) and bool(sets_of(noun) & _TOPS) and not sets_of(heads[0]) & _LARGE and bool(sets_of(heads[0]))
+    return not any(alive) and bool(sets_of(noun) & _TOPS) and not sets_of(heads[0]) & _LARGE and is_thing(heads[0])
 
 
 def _is_safe_object(pair: Pair, before: tuple[Unit, ...], pointing: bool) -> bool:
@@ -223,9 +248,11 @@ def _is_safe_object(pair: Pair, before: tuple[Unit, ...], pointing: bool) -> boo
     place = caption.head_lemma(where) if where is not None else about
     worn = [is_garment(head) or head in {"glasses", "sunglasses"} for head in heads]
     if (full and by.word in {"with", "of", "in", "by"}) or by.lemma in _FULL:
-        fits = True
+        swarm = full and (before[-2].lemma in _SWARM or before[-2].word == "full") and pair.left[0] == pair.first
+        alone = [has_own(caption, each) and is_counted(caption, each.phrase) for each in (pair.one, pair.other)]
+        fits = not (swarm and alone[1] and not alone[0])  # a kitchen filled with pots and a table
     elif by.word == "with" or by.lemma == "have":
-        fits = len(alive) == 1 or place in _SCENES or bool(sets_of(place) & _SETS) or place == "area"
+        fits = len(alive) == 1 or place in _SCENES or bool(sets_of(place) & _SETS) or place == "scene"
     elif by.word in _BESIDE:
         fits = len(alive) == 1
     elif by.word == "of" and before[-2:-1] and before[-2].lemma == "consist":
@@ -237,10 +264,13 @@ def _is_safe_object(pair: Pair, before: tuple[Unit, ...], pointing: bool) -> boo
         fits = (
             (True not in alive or held)
             and (by.lemma in _HAVING or same_sort(*heads, strict=True))
-            and worn[0] == worn[1]
+            and (worn[0] == worn[1] or (by.lemma == "wear" and not _WORN.isdisjoint(heads)))
         )
+    elif by.word == "at" and before[-2:-1] and before[-2].lemma in {"look", "gaze", "stare"}:
+        fits = True not in alive and "camera" not in heads
     elif by.word == "and":
-        return not pair.tail  # a bed and a lamp and a chair
+        near = caption.phrase_at.get(pair.first - 2)
+        return not pair.tail and near is not None and not lacks_commas(caption, Member(near, near.start, near.end))
     elif by.word == "as" and before[-2:-1] and before[-2].word == "such":
         fits = True
     else:
@@ -265,11 +295,18 @@ def _rest_is_safe(pair: Pair, about: str, plural: bool) -> bool:
     if words[0] in {"in the background", "in the foreground"}:
         return pair.tight and not is_animate(about)
     if words in (["on", "it"], ["on top of", "it"]):
-        return bool(sets_of(about) & _TOPS) and not any(sets_of(head) & {"surface", "ground"} for head in heads)
+        top = sets_of(about) & _TOPS or pair.tight or same_sort(*heads, strict=True)
+        return bool(top) and not any(sets_of(head) & {"surface", "ground"} for head in heads)
+    loose = not any(map(is_animate, heads))
+    kin = all(map(is_food, heads)) or same_sort(*heads, strict=True)
+    if pair.tight and loose and (words == ["on"] or (tail[0].pos == "VBN" and kin)):
+        return True
+    if pair.tight and loose and words[0] in _AROUND_IT and words[1:] in (["it"], ["them"], ["him"]):
+        return True
     if words[0] in {"is", "are"} or tail[0].pos in {"VBZ", "VBP"}:
         return (words[0] == "are" or tail[0].pos == "VBP") == plural
     if tail[0].pos == "VBG" or words[0] in {"while", "as"}:
-        return is_animate(about) and not any(map(is_animate, heads))
+        return (is_animate(about) or (is_food(about) and words[0] in _BOTH_SIDES)) and loose
     phrase = caption.phrase_at.get(pair.last + 1)
     last = phrase is not None and phrase.end == pair.last + len(tail)
     if words[0] == "and":
@@ -283,13 +320,17 @@ def _rest_is_safe(pair: Pair, about: str, plural: bool) -> bool:
         return pair.tight
     if words[0] in _BOTH_SIDES:
         return pair.tight or same_sort(*heads, strict=True)
+    if words[0] == "with":
+        return pair.tight and all(map(is_food, heads))
     if tail[0].kind != "preposition" or words[0] not in _PLACES or phrase is None or not last:
         return False
-    if not _OWNERS.isdisjoint(words):
-        return False
     noun = caption.units[phrase.head].lemma
+    if noun in {"middle", "center", "corner", "back", "side"}:
+        return False
+    if not _OWNERS.isdisjoint(words):
+        return is_animate(about) and loose and (pair.tight or caption.units[phrase.head].word in {"hands", "arms"})
     small = sets_of(heads[0]) & sets_of(heads[1]) and not any(sets_of(head) & _FURNITURE for head in heads)
     food = all(map(is_food, heads))
-    if words[0] in _BESIDE | {"at"} and is_animate(about) and not any(map(is_animate, heads)):
+    if words[0] in _BESIDE | {"at"} and is_animate(about) and loose:
         return True  # a man with a laptop and headphones at a table
     return noun in _SCENES or bool(food or small) or (pair.tight and not any(map(is_animate, (about, *heads))))

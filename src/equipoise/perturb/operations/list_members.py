@@ -5,21 +5,27 @@ A modifier, a number or an article may be of both: "white plates and bowls", "tw
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 from equipoise.language.caption import Caption, NounPhrase, Unit
 from equipoise.language.collocations import seen_in
+from equipoise.language.plausibility import COLOURS
 from equipoise.language.vocabulary import count, members, word_set
-from equipoise.language.wordnet import is_food, is_thing, same_sort, sets_of
+from equipoise.language.wordnet import is_food, is_garment, is_thing, same_sort, sets_of
 
 Span = tuple[int, int]  # units
 FILMED = word_set("filmed") - {"television"}
-MASS = members("@mass") | {"paper", "wrap", "gear", "equipment", "foil"}
+MASS = members("@mass") | word_set("stuff of captions")
 LOTS = word_set("vague amounts")
 _MIXTURES, _NARROW = word_set("mixtures"), word_set("mixtures of one sort")
-_SERVED = word_set("served by the piece")
+_SERVED, _DOING = word_set("served by the piece"), word_set("adjectives in ing")
 _UNCLEAR = word_set("unclear alone")
 _SHARED = word_set("shared quantities")
+_MATERIALS = word_set("materials")
+_VAGUE = frozenset(("different", "assorted", "colorful", "fresh"))
+_SIZES, _YOUNG = word_set("before a colour"), word_set("young nouns")
+_COMMON = 30  # times in captions: a noun that would have been seen with an adjective that goes with it
 
 
 class Member(NamedTuple):
@@ -33,13 +39,16 @@ def members_of(caption: Caption, place: int) -> list[Member]:
     units, at = caption.units, caption.phrase_at
     comma = units[place - 1].word == ","
     many = 2 * (place + 3 < len(units) and units[place + 1].word in LOTS and units[place + 2].word == "of")
-    right = at.get(place + 1 + many)
-    after = units[place + 1]
-    if after.word.endswith("ing") and (after.kind != "noun" or not is_thing(after.lemma)):
+    right, after = at.get(place + 1 + many), units[place + 1]
+    done = at.get(place + 2) if after.pos in {"VBN", "VBD"} and after.word.endswith("ed") else None
+    if done is not None and done.start == done.core == place + 2 and sum(unit.pos == "VBD" for unit in units) < 2:
+        right = NounPhrase(place + 1, place + 1, done.head)  # and framed pictures
+    if after.word.endswith("ing") and after.word not in _DOING and (after.kind != "noun" or not is_thing(after.lemma)):
         return []  # through a puddle and spraying water
     if right is None or right.start != place + 1 + many:
         return []
     found: list[Member] = []
+    last = Member(right, place + 1, right.end)
     stop, inner, comma_after = place - comma, None, False
     while (phrase := at.get(stop - 1)) is not None and phrase.end == stop:
         inner, start = phrase, phrase.start
@@ -50,7 +59,7 @@ def members_of(caption: Caption, place: int) -> list[Member]:
         if (
             found
             and not comma_after
-            and not (has_own(caption, found[0]) and has_own(caption, Member(phrase, start, stop)))
+            and not all(has_own(caption, each) for each in (Member(phrase, start, stop), found[0], last))
         ):
             return []  # some chairs white pillows and a lamp
         found.insert(0, Member(phrase, start, stop))
@@ -60,8 +69,7 @@ def members_of(caption: Caption, place: int) -> list[Member]:
         return []
     if found[0].start > 1 and units[found[0].start - 2].word in LOTS and units[found[0].start - 1].word == "of":
         found[0] = found[0]._replace(start=found[0].start - 2)  # a lot of
-    others = [*found[1:], Member(right, place + 1, right.end)]
-    bare = not any(has_own(caption, each) for each in others)
+    bare = not any(has_own(caption, each) for each in (*found[1:], last))
     of = inner is not None and inner != found[0].phrase
     if inner is not None and of and bare:  # a bowl of rice and beans
         if inner.core > inner.start:
@@ -99,7 +107,7 @@ def is_mixture(caption: Caption, listed: list[Member]) -> bool:
     """A bowl of rice and beans; not a cup of soup and crackers."""
     units, first = caption.units, listed[0].start
     outer = caption.phrase_at.get(first - 2) if first > 1 and units[first - 1].word == "of" else None
-    if outer is None or units[outer.head].lemma not in _MIXTURES | _NARROW:
+    if outer is None or units[outer.head].lemma.split()[-1] not in _MIXTURES | _NARROW:
         return False
     many = [caption.is_plural(each.phrase) for each in listed]
     mass = [_is_mass(caption, each) for each in listed]
@@ -128,10 +136,12 @@ def spans_of(caption: Caption, listed: list[Member], at: int) -> tuple[Span, Spa
     own = has_own(caption, one), has_own(caption, other)
     left, right = (one.start, one.end), (other.start, other.end)
     words = [units[each.phrase.core : each.phrase.head] for each in (one, other)]
-    for mine, some in zip(own, words, strict=True):
-        if sum(unit.kind == "noun" for unit in some) > 1 or any(_is_listed(unit, mine) for unit in some):
-            return None  # a refrigerator oven sink: commas are missing
+    if any(lacks_commas(caption, each) for each in (one, other)):
+        return None
     plural = [caption.is_plural(each.phrase) for each in (one, other)]
+    of = [each.end > each.phrase.end for each in (one, other)]
+    if not own[0] and (of[1] > of[0] or (plural[0] and not words[0] and _counts(units[other.start]))):
+        return None  # a toilet and rolls of paper, headphones and two phones: said first, "of" and "two" take in both
     many = [plural[0] or _is_mass(caption, one), plural[1] or _is_mass(caption, other)]
     commas = len(listed) == 2 or units[one.end].word in {",", "and"}
     if (at < len(listed) - 2 or not commas) and own[0] != own[1] and (at or not own[0] or many[1]):
@@ -141,18 +151,31 @@ def spans_of(caption: Caption, listed: list[Member], at: int) -> tuple[Span, Spa
             None if len(listed) > 2 and not own[0] and not many[0] else (left, right)
         )  # a lemon, banana and an orange
     article = units[one.start].word in {"a", "an"}
-    named = words[1][0] if words[1] and not words[0] and at == len(listed) - 2 else None
-    if named is not None and named.kind == "noun" and same_sort(_head(caption, one), named.lemma, strict=True):
-        return None  # a ham and cheese sandwich
+    if units[one.start].word == "all" or (article and one.phrase.core > one.phrase.start + 1):
+        return None  # a four post bed and mirror
+    modified = at == len(listed) - 2 and words[1]
+    if modified and not (own[0] or words[0]) and _is_seen(_head(caption, one), _head(caption, other)):
+        return None  # traffic and directional signs
+    modified = modified and (words[1][-1].kind == "noun" or words[1][-1].lemma in _MATERIALS)
+    if modified and not (plural[1] if article else plural[0] and words[0]):
+        nouns = _head(caption, one), words[1][-1].lemma
+        joined = len(listed) == 2 and (_is_mass(caption, one) if article else not (own[0] or many[0]))
+        dish = is_food(_head(caption, other)) and is_food(nouns[1])
+        if joined or dish or same_sort(*nouns, strict=True) or _is_seen(nouns[0], _head(caption, other)):
+            return None  # a ham and cheese sandwich, towel and soap dispensers, a wood and brick building
     if at == 0 and _may_share(caption, one, other, bool(words[1])):
-        return None
-    if at == 0 and _may_share(caption, other, one, bool(words[0])):
+        return ((one.phrase.head, one.end), right) if _do_share(caption, one, other) else None
+    if at == 0 and not (article and plural[1]) and _may_share(caption, other, one, bool(words[0])):
         return (left, right) if article and len(listed) == 2 and is_counted(caption, other.phrase) else None
     if not own[0]:
         return left, right
     if article and many[1]:  # a table and chairs: chairs and a table
         return (left, right) if plural[1] or _head(caption, other) not in _SERVED else None
-    if plural[0] != plural[1] and units[one.start].word != "the" and not all(many):
+    if (
+        plural[0] != plural[1]
+        and units[one.start].word != "the"
+        and not (all(many) and (units[one.start].word in LOTS or units[one.start].word == "some"))
+    ):
         return None
     first = units[one.start]
     if article and not is_thing(_head(caption, other)):
@@ -164,6 +187,10 @@ def spans_of(caption: Caption, listed: list[Member], at: int) -> tuple[Span, Spa
     return ((one.phrase.core, one.end), right) if at == 0 and commas else None
 
 
+def _counts(unit: Unit) -> bool:
+    return unit.kind == "number" and unit.word not in {"some", "one", "1"}
+
+
 def is_counted(caption: Caption, phrase: NounPhrase) -> bool:
     """One thing, that needs an article where it comes first."""
     return not caption.is_plural(phrase) and caption.units[phrase.head].lemma.split()[-1] not in MASS
@@ -173,8 +200,13 @@ def _are_kin(caption: Caption, one: Member, other: Member) -> bool:
     return same_sort(*(caption.units[each.phrase.head].lemma for each in (one, other)), strict=True)
 
 
-def _is_listed(unit: Unit, own: bool) -> bool:
-    return unit.pos in {"NNS", "JJR"} or (" " in unit.word and not own)
+def lacks_commas(caption: Caption, member: Member) -> bool:
+    """A refrigerator oven sink; not a stove top oven."""
+    own, before = has_own(caption, member), caption.units[member.phrase.core : member.phrase.head]
+    nouns = [unit.lemma for unit in (*before, caption.units[member.phrase.head]) if unit.kind == "noun"]
+    alike = any(same_sort(*two, strict=True) for two in itertools.pairwise(nouns))
+    listed = len(nouns) > 2 and (alike or not own or not _is_seen(*nouns[:2]))
+    return listed or any(unit.pos in {"NNS", "JJR"} or (" " in unit.word and not own) for unit in before)
 
 
 def _may_share(caption: Caption, one: Member, other: Member, described: bool) -> bool:
@@ -185,12 +217,33 @@ def _may_share(caption: Caption, one: Member, other: Member, described: bool) ->
     noun = units[other.phrase.head].lemma
     if " " in head.word and noun in _UNCLEAR and _is_seen(head.word.split()[0], noun):
         return True  # a computer keyboard and mouse
-    if not before:
+    plurals = units[one.start].word in {"a", "an"} and caption.is_plural(other.phrase)
+    if before and described and before[0].word in _SIZES | COLOURS and not plurals:
+        own = units[other.phrase.core]
+        return len(before) > 2 or (own.kind == "noun" and own.lemma not in _MATERIALS)
+    if not before or described:
+        return len(before) > 2
+    rare = count(units[other.phrase.head].word) < _COMMON
+    odd = rare or is_counted(caption, other.phrase) or (one > other and before[0].word in _SIZES)
+    if any(unit.kind != "noun" for unit in before) and (odd or _are_kin(caption, one, other)):
+        return True
+    return any(_is_seen(unit.word, noun) for unit in before)
+
+
+def _do_share(caption: Caption, one: Member, other: Member) -> bool:
+    """Surely: an adjective that goes with both, before two things of a kind and number: small plates and bowls."""
+    units, nouns = caption.units, (_head(caption, one), _head(caption, other))
+    before = units[one.phrase.core : one.phrase.head]
+    of = other.end < len(units) and units[other.end].word == "of"
+    if not before or any(unit.kind != "adjective" for unit in before) or of or one.end > one.phrase.end:
         return False
-    if described:
-        kinds = [unit.kind for unit in before]
-        return len(before) > 2 or (kinds[0] != "noun" and units[other.phrase.core].kind == "noun")
-    return any(unit.kind != "noun" or _is_seen(unit.word, noun) for unit in before)
+    if other.phrase.core < other.phrase.head or sum(noun in _YOUNG for noun in nouns) == 1:
+        return False
+    natural = any(unit.word in COLOURS for unit in before) and any(is_food(noun) or is_garment(noun) for noun in nouns)
+    alike = is_counted(caption, one.phrase) == is_counted(caption, other.phrase) and _are_kin(caption, one, other)
+    new = [unit.word for unit in before if unit.word not in _VAGUE]
+    stuff = new and any(_is_mass(caption, each) for each in (one, other))  # dry grass and trees
+    return alike and not natural and not stuff and all(_is_seen(word, noun) for word in new for noun in nouns)
 
 
 def _is_seen(modifier: str, noun: str) -> bool:

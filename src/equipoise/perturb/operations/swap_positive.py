@@ -9,6 +9,7 @@ and bowls"), a sequence ("jumps and catches"), a description of one side ("a cou
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 
 from equipoise.language.articles import article_for
@@ -17,14 +18,17 @@ from equipoise.language.forms import article_before
 from equipoise.language.plausibility import COLOURS
 from equipoise.language.vocabulary import word_set
 from equipoise.language.wordnet import is_animate
-from equipoise.perturb.operations.clause import Clause, Part, clause_of, inside
+from equipoise.perturb.operations.clause import Clause, Part, clause_of, inside, noun_part
 from equipoise.perturb.operations.joined_nouns import joined_nouns
 from equipoise.perturb.operations.list_members import Span, is_counted
 from equipoise.perturb.recipe import Candidate, Made, Refused, Sources, edited
 
 _FILMED, _AT_ONCE = word_set("filmed"), word_set("verbs at once")
 _SAID_FIRST = word_set("said first")
-_TOGETHER = word_set("done together") - {"look", "eat", "drink", "wait"}
+_ALONE = word_set("done together") | word_set("done alone")
+_PARTICLES = frozenset(
+    ("at", "up", "to", "with", "from", "for", "over", "off", "out", "down", "through", "into", "around")
+)
 _SHADES = word_set("shades")
 _HUES = COLOURS | word_set("other colours")
 _NO_COATS = word_set("black and white")  # things of which it is one quality: a photo, a movie, a zebra
@@ -36,7 +40,7 @@ def swap_positive(caption: Caption, sources: Sources, rng: random.Random) -> Mad
         return
     clause = clause_of(caption)
     plain = clause is not None and "i" not in clause.letters
-    found = [*joined_nouns(caption), *_adjectives(caption)]
+    found = [*joined_nouns(caption), *_adjectives(caption), *_doings(caption)]
     if clause is not None and plain:
         found = [*_halves(clause), *found, *_verbs(clause)]
     if not found:
@@ -48,7 +52,8 @@ def swap_positive(caption: Caption, sources: Sources, rng: random.Random) -> Mad
 def _adjectives(caption: Caption) -> Iterator[tuple[Span, Span]]:
     """Both colours or both none, of one thing: "a red and white bus", "painted red and white"."""
     units = caption.units
-    for place in range(1, 0 if caption.is_title or '"' in caption.text else len(units) - 1):
+    title = caption.is_title and not caption.text.isupper()
+    for place in range(1, 0 if title or '"' in caption.text else len(units) - 1):
         comma = units[place - 1].word == ","
         left, right = place - 1 - comma, place + 1
         words = units[left].word, units[right].word
@@ -95,15 +100,38 @@ def _verbs(clause: Clause) -> Iterator[tuple[Span, Span]]:
             one, other = found
             heads = one[0].head, other[0].head
             postures = [part for part in found if part[0].head in _SAID_FIRST]
-            if not set(heads) <= _AT_ONCE or heads[0] == heads[1]:
+            plain = heads[1] in _AT_ONCE or len(other) == 1 or clause.units(other[1])[0].kind == "determiner"
+            worn = verb == "g" and "wear" in heads and plain  # all the time, whatever else is done
+            if not (set(heads) <= _AT_ONCE or worn) or heads[0] == heads[1]:
                 continue
             if len(postures) == 1 and (verb == "z" or len(postures[0]) == 1):
                 continue  # sitting and eating: nobody says it the other way round
             if len(one) == 1 and other[-1].letter != "g" and len(other) > 1 and other[1].letter != "n":
-                if set(heads) <= _TOGETHER and other[1].letter == "p":
-                    yield (one[0].start, one[0].end), (other[0].start, other[0].end)
-            elif len(one) > 1 or len(other) > 1 or set(heads) <= _TOGETHER:
+                continue
+            elif re.match(".[nmk]+[pw]", letters(other)) and not worn and "p" not in letters(one):
+                continue  # eating pizza and drinking soda at a table: both are done there
+            else:
                 yield (one[0].start, one[-1].end), (other[0].start, other[-1].end)
+
+
+def _doings(caption: Caption) -> Iterator[tuple[Span, Span]]:
+    """Two things done at one place, or anywhere: people eating and talking in a park."""
+    for place in range(1, len(caption.units) - 1):
+        one, joint, other, *rest = caption.units[place - 1 : place + 3]
+        said = {unit.lemma in _SAID_FIRST for unit in (one, other)}
+        if joint.word == "and" and one.pos == other.pos and {one.lemma, other.lemma} <= _ALONE and len(said) == 1:
+            after = rest[0] if rest else None
+            placed = after is not None and after.kind == "preposition" and after.word not in _PARTICLES
+            if (
+                one.lemma != other.lemma
+                and one.pos in {"VBG", "VBZ", "VBP"}
+                and (placed or after is None or after.word == ".")
+            ):
+                yield (place - 1, place), (place + 1, place + 2)
+
+
+def letters(parts: list[Part]) -> str:
+    return "".join(part.letter for part in parts)
 
 
 def _names_another(clause: Clause, found: list[list[Part]]) -> bool:
@@ -113,13 +141,36 @@ def _names_another(clause: Clause, found: list[list[Part]]) -> bool:
 
 def _halves(clause: Clause) -> Iterator[tuple[Span, Span]]:
     """Two halves of the whole caption of one shape, each about a thing of its own."""
+    yield from _sentences(clause)
     if found := clause.match("(n)(p|g|bg)k(p|g|bg)(n)"):
         (one,), _, _, (last,) = found
         both = next(part for part in clause.parts if part.letter == "k")
         if len(both.members) == 2 and len(found[1]) == len(found[2]) and found[1][-1].letter == found[2][-1].letter:
             other = clause.caption.units[clause.caption.phrase_at[both.members[1][0]].head].lemma
-            if is_animate(one.head) and is_animate(other):
+            named = clause.caption.units[both.members[1][0]].kind not in {"determiner", "number"}
+            if is_animate(one.head) == is_animate(other) and not named:
                 yield (one.start, both.members[0][1]), (both.members[1][0], last.end)
+
+
+def _sentences(clause: Clause) -> Iterator[tuple[Span, Span]]:
+    """The bed is white and the wall is gray: each says what something of its own is, or does all the time."""
+    caption, units, end = clause.caption, clause.caption.units, clause.parts[-1].end
+    joints = [at for at, unit in enumerate(units[:end]) if unit.word == "and"]
+    if len(joints) != 1 or joints[0] < 2 or clause.opening or clause.points_back or units[joints[0] - 1].word == ",":
+        return
+    if units[joints[0] - 1].kind == "adjective" and units[joints[0] - 2].kind == "determiner":
+        return  # is wearing a pink and black jacket
+    sides = (0, joints[0]), (joints[0] + 1, end)
+    for start, stop in sides:
+        subject = noun_part(caption, start) if start in caption.phrase_at else None
+        verb = units[subject.end] if subject is not None and subject.end < stop else units[joints[0]]
+        if verb.kind != "be" and not (verb.pos in {"VBZ", "VBP"} and verb.lemma in _AT_ONCE - {"have"}):
+            return
+    one, other = (units[slice(*side)] for side in sides)
+    nouns = [{unit.lemma for unit in side if unit.kind == "noun"} for side in (one, other)]
+    placed = [any(unit.kind == "preposition" for unit in side) for side in (one, other)]
+    if nouns[0].isdisjoint(nouns[1]) and placed[0] >= placed[1] and (one[0].word == "the" or other[0].word != "the"):
+        yield sides
 
 
 def _swapped(caption: Caption, left: Span, right: Span) -> Candidate:
@@ -127,13 +178,9 @@ def _swapped(caption: Caption, left: Span, right: Span) -> Candidate:
     start, end = units[left[0]].start, units[right[1] - 1].end
     left_end, right_start = units[left[1] - 1].end, units[right[0]].start
     first, second = text[start:left_end], text[right_start:end]
-    thing = caption.phrase_at.get(right[0])
-    if (
-        units[left[0]].word in {"a", "an"}
-        and thing is not None
-        and thing.core == right[0]
-        and is_counted(caption, thing)
-    ):
+    thing = caption.phrase_at.get(right[0]) or caption.phrase_at.get(right[0] + 1)  # and a docked phone
+    bare = units[right[0]].kind not in {"determiner", "number"} and units[left[0]].word in {"a", "an"}
+    if bare and thing is not None and is_counted(caption, thing):
         second = f"{article_for(second.split()[0])} {second}"  # a clock and wooden table: a wooden table and a clock
     if start == 0:
         first, second = inside(caption, first), second[:1].upper() + second[1:] if text[:1].isupper() else second
