@@ -44,6 +44,7 @@ _PLACES, _SCENES = word_set("places of both"), word_set("scenes of all") | word_
 _VERBS, _DONE = word_set("verbs taken for nouns"), word_set("verbs of captions")
 _ANYTHING = frozenset(("stuff", "thing", "object", "animal", "topping"))
 _OWNERS = frozenset(("his", "her", "its", "their"))
+_BACK = _OWNERS - {"their"} | {"it", "them"}
 _POINTING = word_set("words that keep their place") | {"it", "them"}
 _YOUNG = frozenset(("baby", "mother", "cub", "calf", "adult"))
 _WORN, _AROUND_IT = word_set("worn with clothes"), frozenset(("next to", "around", "beside", "near", "in front of"))
@@ -108,13 +109,11 @@ def _are_equals(pair: Pair) -> bool:
     caption, units = pair.caption, pair.caption.units
     phrases = pair.one.phrase, pair.other.phrase
     heads = tuple(units[phrase.head].lemma for phrase in phrases)
-    if not (_YOUNG - ({"adult"} if all(map(is_person, heads)) else set())).isdisjoint(heads) and not all(
-        phrase.core < phrase.head for phrase in phrases
-    ):
+    young = _YOUNG.isdisjoint(heads) or all(phrase.core < phrase.head for phrase in phrases)
+    if not young and not ("adult" in heads and all(map(is_person, heads))):
         return False  # a zebra and baby
-    if (
-        frozenset(head.split()[-1] for head in heads) in _FIXED and not has_own(caption, pair.other)
-    ) or not FILMED.isdisjoint(heads):
+    fixed = frozenset(head.split()[-1] for head in heads) in _FIXED and not has_own(caption, pair.other)
+    if fixed or not FILMED.isdisjoint(heads):
         return False
     if "food" in heads and any(map(is_food, set(heads) - {"food", "drink", "beverage"})):
         return False  # food and condiments
@@ -134,14 +133,11 @@ def _are_equals(pair: Pair) -> bool:
         if several and head.pos == "NN" and head.word not in SAME_PLURAL and not animal:
             return False  # three adult and two child skiers; but two giraffe
     for place in itertools.chain(range(*pair.left), range(*pair.right)):
-        name = place and caption.is_name(place) and not (units[place].text.isupper() and is_thing(units[place].lemma))
-        name = name and (_is_bare(caption, place) or any(place == phrase.head for phrase in phrases))
-        counted = units[place].word == "one" and place + 1 in caption.phrase_at and heads[0] != heads[1]
-        if (
-            (units[place].word in _POINTING and not counted)
-            or (units[place].kind == "verb" and _is_bare(caption, place))
-            or name
-        ):
+        unit, bare = units[place], _is_bare(caption, place)
+        name = place and caption.is_name(place) and not (unit.text.isupper() and is_thing(unit.lemma))
+        name = name and (bare or any(place == phrase.head for phrase in phrases))
+        counted = unit.word == "one" and place + 1 in caption.phrase_at and heads[0] != heads[1]
+        if name or (unit.word in _POINTING and not counted) or (unit.kind == "verb" and bare):
             return False
     return caption.text_of(*pair.left).lower() != caption.text_of(*pair.right).lower()
 
@@ -180,17 +176,11 @@ def _is_said_of_both(pair: Pair) -> bool:
     heads, tail = pair.heads, pair.tail
     alive = [is_animate(head) for head in heads]
     words = [unit.word for unit in tail]
-    wears = words[:1] and (tail[0].kind == "preposition" or tail[0].lemma == "wear")
-    if ("and" in words and ((pair.tight and wears) or words[0] == "and")) or not {
-        "it",
-        "them",
-        "his",
-        "her",
-        "its",
-    }.isdisjoint(words):
-        return False  # a man and woman in a suit and a dress
     if not tail:
         return True
+    wears = tail[0].kind == "preposition" or tail[0].lemma == "wear"
+    if ("and" in words and (words[0] == "and" or (pair.tight and wears))) or not _BACK.isdisjoint(words):
+        return False  # a man and woman in a suit and a dress
     where = words[0] in {"outside", "inside"} and tail[1:2] and tail[1].kind in {"preposition", "verb"}
     skipped = bool(where or words[0] in {"that", "who", "both", "all", "together", ","}) and len(tail) > 1
     tail, words = tail[skipped:], words[skipped:]
@@ -202,7 +192,7 @@ def _is_said_of_both(pair: Pair) -> bool:
     if first.kind == "verb" and first.pos == "VBG":
         object_ = pair.caption.phrase_at.get(pair.last + skipped + 1)
         several = object_ is not None and pair.caption.is_plural(object_)  # a man and a woman holding umbrellas
-        together = first.lemma in _TOGETHER or (several or "their" in words) and first.lemma != "wear"
+        together = first.lemma in _TOGETHER or ((several or "their" in words) and first.lemma != "wear")
         moves = first.lemma in _MOVES and same_sort(*heads, strict=True)
         return pair.tight or (together if all(alive) else words[0] in _BOTH_SIDES or moves)
     if first.kind == "verb" and first.pos in {"VBN", "VBD"}:
@@ -299,9 +289,8 @@ def _rest_is_safe(pair: Pair, about: str, plural: bool) -> bool:
         return bool(top) and not any(sets_of(head) & {"surface", "ground"} for head in heads)
     loose = not any(map(is_animate, heads))
     kin = all(map(is_food, heads)) or same_sort(*heads, strict=True)
-    if pair.tight and loose and (words == ["on"] or (tail[0].pos == "VBN" and kin)):
-        return True
-    if pair.tight and loose and words[0] in _AROUND_IT and words[1:] in (["it"], ["them"], ["him"]):
+    near = words[0] in _AROUND_IT and words[1:] in (["it"], ["them"], ["him"])
+    if pair.tight and loose and (near or words == ["on"] or (tail[0].pos == "VBN" and kin)):
         return True
     if words[0] in {"is", "are"} or tail[0].pos in {"VBZ", "VBP"}:
         return (words[0] == "are" or tail[0].pos == "VBP") == plural

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import NamedTuple
 
-from equipoise.language.caption import Caption, NounPhrase, Unit
+from equipoise.language.caption import Caption, NounPhrase
 from equipoise.language.collocations import seen_in
 from equipoise.language.plausibility import COLOURS
 from equipoise.language.vocabulary import count, members, word_set
@@ -113,11 +113,8 @@ def is_mixture(caption: Caption, listed: list[Member]) -> bool:
     mass = [_is_mass(caption, each) for each in listed]
     if units[outer.head].lemma in _NARROW:
         return all(many) or all(mass)
-    if sets_of(units[outer.head].lemma) & {"dish", "plate-of"} or units[outer.head].lemma in {
-        "tray",
-        "platter",
-        "meal",
-    }:
+    served = sets_of(units[outer.head].lemma) & {"dish", "plate-of"}
+    if served or units[outer.head].lemma in {"tray", "platter", "meal"}:
         return all(is_food(_head(caption, each)) and _head(caption, each) not in _SERVED for each in listed)
     return all(each or other or is_food(_head(caption, m)) for each, other, m in zip(many, mass, listed, strict=True))
 
@@ -127,7 +124,7 @@ def _head(caption: Caption, member: Member) -> str:
 
 
 def _is_mass(caption: Caption, member: Member) -> bool:
-    return caption.units[member.phrase.head].lemma.split()[-1] in MASS
+    return _head(caption, member).split()[-1] in MASS
 
 
 def spans_of(caption: Caption, listed: list[Member], at: int) -> tuple[Span, Span] | None:
@@ -140,29 +137,29 @@ def spans_of(caption: Caption, listed: list[Member], at: int) -> tuple[Span, Spa
         return None
     plural = [caption.is_plural(each.phrase) for each in (one, other)]
     of = [each.end > each.phrase.end for each in (one, other)]
-    if not own[0] and (of[1] > of[0] or (plural[0] and not words[0] and _counts(units[other.start]))):
+    counts = units[other.start].kind == "number" and units[other.start].word not in {"some", "one", "1"}
+    if not own[0] and (of[1] > of[0] or (counts and plural[0] and not words[0])):
         return None  # a toilet and rolls of paper, headphones and two phones: said first, "of" and "two" take in both
     many = [plural[0] or _is_mass(caption, one), plural[1] or _is_mass(caption, other)]
     commas = len(listed) == 2 or units[one.end].word in {",", "and"}
     if (at < len(listed) - 2 or not commas) and own[0] != own[1] and (at or not own[0] or many[1]):
         return None
-    if own[1]:
-        return (
-            None if len(listed) > 2 and not own[0] and not many[0] else (left, right)
-        )  # a lemon, banana and an orange
-    article = units[one.start].word in {"a", "an"}
-    if units[one.start].word == "all" or (article and one.phrase.core > one.phrase.start + 1):
+    if own[1]:  # a lemon, banana and an orange
+        return (left, right) if len(listed) == 2 or own[0] or many[0] else None
+    first, head = units[one.start], _head(caption, one)
+    article = first.word in {"a", "an"}
+    if first.word == "all" or (article and one.phrase.core > one.phrase.start + 1):
         return None  # a four post bed and mirror
-    modified = at == len(listed) - 2 and words[1]
-    if modified and not (own[0] or words[0]) and _is_seen(_head(caption, one), _head(caption, other)):
-        return None  # traffic and directional signs
-    modified = modified and (words[1][-1].kind == "noun" or words[1][-1].lemma in _MATERIALS)
-    if modified and not (plural[1] if article else plural[0] and words[0]):
-        nouns = _head(caption, one), words[1][-1].lemma
-        joined = len(listed) == 2 and (_is_mass(caption, one) if article else not (own[0] or many[0]))
-        dish = is_food(_head(caption, other)) and is_food(nouns[1])
-        if joined or dish or same_sort(*nouns, strict=True) or _is_seen(nouns[0], _head(caption, other)):
-            return None  # a ham and cheese sandwich, towel and soap dispensers, a wood and brick building
+    if words[1] and at == len(listed) - 2:
+        last, head_of_both = words[1][-1], _is_seen(head, _head(caption, other))
+        if head_of_both and not (own[0] or words[0]):
+            return None  # traffic and directional signs
+        named = last.kind == "noun" or last.lemma in _MATERIALS
+        if named and not (plural[1] if article else plural[0] and words[0]):
+            joined = len(listed) == 2 and (_is_mass(caption, one) if article else not (own[0] or many[0]))
+            dish = is_food(_head(caption, other)) and is_food(last.lemma)
+            if joined or dish or head_of_both or same_sort(head, last.lemma, strict=True):
+                return None  # a ham and cheese sandwich, carrot and squash strips, a wood and brick building
     if at == 0 and _may_share(caption, one, other, bool(words[1])):
         return ((one.phrase.head, one.end), right) if _do_share(caption, one, other) else None
     if at == 0 and not (article and plural[1]) and _may_share(caption, other, one, bool(words[0])):
@@ -171,24 +168,14 @@ def spans_of(caption: Caption, listed: list[Member], at: int) -> tuple[Span, Spa
         return left, right
     if article and many[1]:  # a table and chairs: chairs and a table
         return (left, right) if plural[1] or _head(caption, other) not in _SERVED else None
-    if (
-        plural[0] != plural[1]
-        and units[one.start].word != "the"
-        and not (all(many) and (units[one.start].word in LOTS or units[one.start].word == "some"))
-    ):
+    if plural[0] != plural[1] and first.word != "the" and not (all(many) and first.word in LOTS | {"some"}):
         return None
-    first = units[one.start]
     if article and not is_thing(_head(caption, other)):
         return None  # a mug and windex
-    if first.kind == "number" and not (
-        first.word in _SHARED and (first.word != "various" or _are_kin(caption, one, other))
-    ):
+    shared = first.word in _SHARED and (first.word != "various" or _are_kin(caption, one, other))
+    if first.kind == "number" and not shared:
         return None  # two dogs and cats, various vegetables and chopsticks
     return ((one.phrase.core, one.end), right) if at == 0 and commas else None
-
-
-def _counts(unit: Unit) -> bool:
-    return unit.kind == "number" and unit.word not in {"some", "one", "1"}
 
 
 def is_counted(caption: Caption, phrase: NounPhrase) -> bool:
@@ -197,7 +184,7 @@ def is_counted(caption: Caption, phrase: NounPhrase) -> bool:
 
 
 def _are_kin(caption: Caption, one: Member, other: Member) -> bool:
-    return same_sort(*(caption.units[each.phrase.head].lemma for each in (one, other)), strict=True)
+    return same_sort(_head(caption, one), _head(caption, other), strict=True)
 
 
 def lacks_commas(caption: Caption, member: Member) -> bool:
@@ -217,12 +204,10 @@ def _may_share(caption: Caption, one: Member, other: Member, described: bool) ->
     noun = units[other.phrase.head].lemma
     if " " in head.word and noun in _UNCLEAR and _is_seen(head.word.split()[0], noun):
         return True  # a computer keyboard and mouse
-    plurals = units[one.start].word in {"a", "an"} and caption.is_plural(other.phrase)
-    if before and described and before[0].word in _SIZES | COLOURS and not plurals:
-        own = units[other.phrase.core]
-        return len(before) > 2 or (own.kind == "noun" and own.lemma not in _MATERIALS)
     if not before or described:
-        return len(before) > 2
+        apart = units[one.start].word in {"a", "an"} and caption.is_plural(other.phrase)
+        own, any_ = units[other.phrase.core], before and before[0].word in _SIZES | COLOURS and not apart
+        return len(before) > 2 or bool(any_ and own.kind == "noun" and own.lemma not in _MATERIALS)
     rare = count(units[other.phrase.head].word) < _COMMON
     odd = rare or is_counted(caption, other.phrase) or (one > other and before[0].word in _SIZES)
     if any(unit.kind != "noun" for unit in before) and (odd or _are_kin(caption, one, other)):

@@ -26,9 +26,7 @@ from equipoise.perturb.recipe import Candidate, Made, Refused, Sources, edited
 _FILMED, _AT_ONCE = word_set("filmed"), word_set("verbs at once")
 _SAID_FIRST = word_set("said first")
 _ALONE = word_set("done together") | word_set("done alone")
-_PARTICLES = frozenset(
-    ("at", "up", "to", "with", "from", "for", "over", "off", "out", "down", "through", "into", "around")
-)
+_PARTICLES = word_set("of the verb before")
 _SHADES = word_set("shades")
 _HUES = COLOURS | word_set("other colours")
 _NO_COATS = word_set("black and white")  # things of which it is one quality: a photo, a movie, a zebra
@@ -106,32 +104,24 @@ def _verbs(clause: Clause) -> Iterator[tuple[Span, Span]]:
                 continue
             if len(postures) == 1 and (verb == "z" or len(postures[0]) == 1):
                 continue  # sitting and eating: nobody says it the other way round
-            if len(one) == 1 and other[-1].letter != "g" and len(other) > 1 and other[1].letter != "n":
+            first, second = ("".join(part.letter for part in parts) for parts in found)
+            if len(first) == 1 and second[-1] != "g" and second[1:2] not in {"", "n"}:
                 continue
-            elif re.match(".[nmk]+[pw]", letters(other)) and not worn and "p" not in letters(one):
-                continue  # eating pizza and drinking soda at a table: both are done there
-            else:
+            if worn or "p" in first or not re.match(".[nmk]+[pw]", second):
                 yield (one[0].start, one[-1].end), (other[0].start, other[-1].end)
+            # not so in "eating pizza and drinking soda at a table": both are done there
 
 
 def _doings(caption: Caption) -> Iterator[tuple[Span, Span]]:
     """Two things done at one place, or anywhere: people eating and talking in a park."""
     for place in range(1, len(caption.units) - 1):
         one, joint, other, *rest = caption.units[place - 1 : place + 3]
-        said = {unit.lemma in _SAID_FIRST for unit in (one, other)}
-        if joint.word == "and" and one.pos == other.pos and {one.lemma, other.lemma} <= _ALONE and len(said) == 1:
-            after = rest[0] if rest else None
-            placed = after is not None and after.kind == "preposition" and after.word not in _PARTICLES
-            if (
-                one.lemma != other.lemma
-                and one.pos in {"VBG", "VBZ", "VBP"}
-                and (placed or after is None or after.word == ".")
-            ):
-                yield (place - 1, place), (place + 1, place + 2)
-
-
-def letters(parts: list[Part]) -> str:
-    return "".join(part.letter for part in parts)
+        ends = not rest or rest[0].word == "." or (rest[0].kind == "preposition" and rest[0].word not in _PARTICLES)
+        alike = one.pos == other.pos and (one.lemma in _SAID_FIRST) == (other.lemma in _SAID_FIRST)
+        if joint.word != "and" or not ends or not alike or one.lemma == other.lemma:
+            continue
+        if {one.lemma, other.lemma} <= _ALONE and one.pos in {"VBG", "VBZ", "VBP"}:
+            yield (place - 1, place), (place + 1, place + 2)
 
 
 def _names_another(clause: Clause, found: list[list[Part]]) -> bool:
