@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from equipoise.data.items import ImageRef
+from equipoise.evaluation.scores import Scores
 from equipoise.report.chapters import read_chapters
 from equipoise.report.gallery import build_gallery, choose, embedded
 from equipoise.report.orderings import OUTCOMES
@@ -51,6 +52,15 @@ def test_pictures_are_small_and_within_the_budget(make_runs: Runs) -> None:
     assert len(json.dumps(small.data["chapters"]) + json.dumps(small.data["pictures"])) < 20_000 + largest
     items = small.data["chapters"][0]["items"]
     assert 0 < len(items) < 64 and 0 < len(small.data["pictures"]) < len({item["path"] for item in items})
+
+
+def test_rows_are_made_once_an_item_and_not_by_every_run(make_runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    chapters = read_chapters(make_runs())
+    made = []
+    row = Scores.__getitem__
+    monkeypatch.setattr(Scores, "__getitem__", lambda self, place: made.append(place) or row(self, place))
+    items = build_gallery(chapters, 200_000).data["chapters"][0]["items"]
+    assert len(made) == 2 * len(items), "for its texts and for its picture"
 
 
 def test_missing_pictures_are_said(make_runs: Runs, tmp_path: Path) -> None:

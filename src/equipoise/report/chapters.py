@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -125,10 +125,10 @@ class Chapter:
     def values(self, tag: str) -> list[str]:
         return list(dict.fromkeys(value for entry in self.entries for value in entry.by.get(tag, {})))
 
-    def rows(self, number: int) -> list[ItemScores | None]:
-        """An item's scores by each run; None by one that did not score it."""
-        found = zip(self.scores, (int(places[number]) for places in self.places), strict=True)
-        return [scores[place] if place >= 0 else None for scores, place in found]
+    def rows(self, number: int) -> Iterator[ItemScores | None]:
+        """An item's scores by each run, made when asked for; None by one that did not score it."""
+        for scores, places in zip(self.scores, self.places, strict=True):
+            yield scores[int(places[number])] if places[number] >= 0 else None
 
     def row(self, number: int) -> ItemScores:
         """An item's scores by the first run that has it, for what all runs share: image and tags."""

@@ -22,7 +22,7 @@ from equipoise.core.errors import UserError, printable
 from equipoise.data.images import ImageProblem, ImageSource, decode_image, encoded, open_source
 from equipoise.data.items import ImageRef, Item
 from equipoise.evaluation.results import Shown, read_shown
-from equipoise.evaluation.scores import ImageScores, ItemScores
+from equipoise.evaluation.scores import ImageScores, ItemScores, Scores
 from equipoise.report.chapters import Chapter
 from equipoise.report.orderings import CLASSES, NOT_COMPARED, OUTCOMES
 
@@ -143,12 +143,12 @@ def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[dict[str, Any
             "id": printable(row.id),
             "path": printable(row.image or ""),
             "texts": _texts(shown.get(item)),
-            "scores": [_scores(one) for one in chapter.rows(item)],
+            "scores": [_scores(*run, item) for run in zip(chapter.scores, chapter.places, strict=True)],
         }
         boxes = shown[item].boxes if item in shown else []
         if boxes and boxes[0]:
             entry["box"] = boxes[0]  # in pixels; shares of the picture once that is opened
-        if others := _others(chapter, item, boxes[1:]):
+        if others := _others(chapter, row, item, boxes[1:]):
             entry["others"] = others
         size += len(json.dumps(entry))
         if size > budget and found:
@@ -157,11 +157,12 @@ def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[dict[str, Any
     return found, size
 
 
-def _scores(row: Any) -> list[Any] | None:
+def _scores(scores: Scores, places: NDArray[np.int64], item: int) -> list[Any] | None:
     """Caption, positives, negatives; five digits are enough to look at."""
-    if row is None:
+    if (place := int(places[item])) < 0:
         return None
-    return [_short(row.caption), [_short(score) for score in row.positives], [_short(score) for score in row.negatives]]
+    caption, *positives = map(_short, scores.right[place])
+    return [caption, positives, [_short(score) for score in scores.negatives[place]]]
 
 
 def _short(score: float) -> float:
@@ -196,9 +197,8 @@ def _texts(line: Shown | None) -> list[Any] | None:
     return [printable(line.texts.caption), positives, negatives]
 
 
-def _others(chapter: Chapter, item: int, boxes: Sequence[list[float] | None]) -> list[dict[str, Any]]:
+def _others(chapter: Chapter, row: ItemScores, item: int, boxes: Sequence[list[float] | None]) -> list[dict[str, Any]]:
     """The alternative images of an item: whether the caption describes them, and what each model gave it there."""
-    row = chapter.row(item)
     found = []
     for place, (right, other) in enumerate(_alternatives(row)):
         given = [None if one is None else _alternatives(one)[place][1].caption for one in chapter.rows(item)]

@@ -273,7 +273,7 @@ def _example(chapters: Sequence[Chapter], gallery: Gallery) -> dict[str, Any] | 
         return None
     chapter, run, item = next((one for one in found if "picture" in one[2]), found[0])
     caption, positives, negatives = item["texts"]
-    row = chapter.rows(item["i"])[run]
+    row = list(chapter.rows(item["i"]))[run]
     assert row is not None  # it is brittle, so it was scored
     highest = max(row.negatives)
     deciding = min(row.positives) if row.caption > highest else max(row.positives)
