@@ -14,7 +14,7 @@ from tests.report.test_page import HOSTILE, hostile
 
 from equipoise.data.items import ImageRef
 from equipoise.report.chapters import Chapter, read_chapters
-from equipoise.report.orderings import OUTCOMES
+from equipoise.report.orderings import CLASSES, OUTCOMES
 from equipoise.report.page import report_page, write_page
 
 pytestmark = browsing.NEEDED
@@ -162,3 +162,34 @@ def test_paper_gets_what_a_screen_folds_away(make_runs: Runs, visit: Callable[..
     assert not page.locator("details:not([open])").count()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details:not([open])").count()
+
+
+def test_what_changed_between_two_models(make_runs: Runs, visit: Callable[..., Any]) -> None:
+    (chapter,) = chapters = read_chapters(make_runs())
+    was, now = (np.array([CLASSES[code].group for code in codes]) for codes in chapter.codes)
+    wanted = {
+        "Got worse": (was == "right") & (now != "right"),
+        "Became brittle": (was != "brittle") & (now == "brittle"),
+        "Fixed": (was != "right") & (now == "right"),
+    }
+    page = visit(chapters)
+    for words, items in wanted.items():
+        page.locator("#changes button", has_text=words).click()
+        assert 0 < items.sum() < 64 and count(page).startswith(f"{items.sum()} of 64 items fit.")
+        assert page.locator("#changes button", has_text=words).inner_text() == f"{words}: {items.sum()}"
+    page.select_option("#f-outcome", "right")  # another question
+    assert page.locator("#changes [aria-pressed=true]").count() == 0
+    page.click('.change a[data-change="brittle"]')
+    assert count(page).startswith(f"{wanted['Became brittle'].sum()} of 64")
+    assert not visit(read_chapters(make_runs(models=("first",)))).locator("#changes").is_visible()
+
+
+def test_a_phone_has_the_name_of_each_number_above_it(make_runs: Runs, visit: Callable[..., Any]) -> None:
+    """Brittleness stood below the head "Augmented"."""
+    page = visit(read_chapters(make_runs()), 390)
+    assert not page.locator(".headline thead").is_visible()
+    names = page.locator(".headline tbody tr:nth-child(2) td").evaluate_all(
+        "all => all.map(one => getComputedStyle(one, '::before').content)"
+    )
+    assert names == ['"Original"', '"Augmented"', '"Brittleness"', '"Ties"']
+    assert page.evaluate("document.documentElement.scrollWidth") == 390

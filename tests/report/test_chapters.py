@@ -74,7 +74,7 @@ def test_the_numbers_are_equal_in_every_format(make_runs: Runs, tmp_path: Path) 
     chapters = read_chapters(make_runs())
     write_page(tmp_path / "page.html", report_page(chapters))
     page = (tmp_path / "page.html").read_text()
-    headline = page[page.index('class="headline"') : page.index("</table>", page.index('class="headline"'))]
+    headline = page[page.index('class="headline stack"') : page.index("</table>", page.index('class="headline stack"'))]
     rows = lines(chapters)
     markdown, latex, text = (render(rows, form) for form in ("md", "latex", "text"))
     table = list(csv.DictReader(io.StringIO(render(rows, "csv"))))

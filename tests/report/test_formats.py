@@ -62,7 +62,7 @@ def test_the_numbers_of_all_formats_are_equal(make_runs: Runs, tmp_path: Path) -
             ]
         assert (int(line["n"]), float(line["ties"])) == (row["n"], row["ties"])
     call(*folders, "--out", str(tmp_path / "page.html"))
-    table = (tmp_path / "page.html").read_text().split('<table class="headline">')[1].split("</table>")[0]
+    table = (tmp_path / "page.html").read_text().split('<table class="headline stack">')[1].split("</table>")[0]
     words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", table))
     for label, (_, _, original, augmented, brittleness, *_) in wanted.items():
         value, low, high, drop = re.fullmatch(r"(\S+) \[(\S+), (\S+)\] (\S+)", augmented).groups()  # type: ignore[union-attr]

@@ -98,8 +98,8 @@ def test_the_sentence_follows_the_numbers(make_runs: Runs) -> None:
     assert finding(chapter) == (
         "made: first puts the caption above the wrong one on 50.0% of items, "
         "and on 37.5% the reworded caption as well; on 25.0% it accepts one right caption and rejects the other "
-        "(brittle). first is not significantly ahead of second (+0.0 [-50.0, +50.0]) (Original accuracy, points, "
-        "paired). No model is significantly above chance (50.0%)."
+        "(brittle). first is not significantly ahead of second (+0.0 [-50.0, +50.0], p = 1.0000) (Original accuracy, "
+        "points, paired). No model is significantly above chance (50.0%)."
     )
 
 
@@ -127,16 +127,19 @@ def test_a_model_is_called_ahead_only_where_that_is_significant(make_runs: Runs)
     rows = [row.model_copy(update={"caption": 1.0}) for row in after.run.rows]
     outcomes = outcomes_of(rows)
     better = replace(after, numbers=summarise(outcomes).overall, run=replace(after.run, rows=rows, outcomes=outcomes))
-    told = finding(replace(chapter, entries=[before, better]))
+    told = finding(replace(chapter, entries=[before, better], change=None))
     assert re.search(
-        r"second is significantly ahead of first \(\+50\.0 \[\+3\d\.\d, \+6\d\.\d\]\) \(Original accuracy", told
+        r"second is significantly ahead of first \(\+50\.0 \[\+3\d\.\d, \+6\d\.\d\], p ≤ 0\.0001\) \(Original accuracy",
+        told,
     ), told
     few = replace(after, run=replace(after.run, rows=after.run.rows[:60], outcomes=outcomes_of(after.run.rows[:60])))
-    assert "cannot be paired, so whether first is ahead is unknown" in finding(replace(chapter, entries=[before, few]))
+    assert "cannot be paired, so whether first is ahead is unknown" in finding(
+        replace(chapter, entries=[before, few], change=None)
+    )
 
 
 def test_the_rule_of_a_verdict_is_where_the_table_is(make_runs: Runs, tmp_path: Path) -> None:
-    rule = "significant if the interval leaves zero out and the corrected p is below 0.05"
+    rule = "significant if the interval excludes zero and the corrected p is below 0.05"
     two = written(read_chapters(make_runs()), tmp_path / "page.html")
     assert rule in two.partition('id="table"')[2].partition("<table")[0]
     one = written(read_chapters(make_runs(models=("first",))), tmp_path / "page.html")
@@ -227,3 +230,15 @@ def test_commands_in_sentences_are_code_and_not_backticks(make_runs: Runs, tmp_p
     environment = templates("equipoise.report")
     shown = environment.from_string("{{ text | code }}").render(text="a `b <i>` <u> c")
     assert shown == "a <code>b &lt;i&gt;</code> &lt;u&gt; c"
+
+
+def test_two_models_have_a_row_of_what_changed(make_runs: Runs, tmp_path: Path) -> None:
+    """Interval, corrected p and the word for every metric; one model, or three, have no such row."""
+    (chapter,) = read_chapters(make_runs())
+    page = written([chapter], tmp_path / "page.html")
+    row = page.partition('<tr class="change">')[2].partition("</tr>")[0]
+    assert chapter.change is not None and chapter.change.changes["original"].adjusted == 1.0
+    assert row.count("p = 1.0000") == 4 and row.count("not significant") == 3 and "drop +" in row
+    assert 'data-change="brittle"' in row
+    for names in (("first",), ("first", "second", "third")):
+        assert '<tr class="change">' not in written(read_chapters(make_runs(models=names)), tmp_path / "page.html")

@@ -154,7 +154,7 @@ def test_a_significant_difference_is_marked_and_the_rule_said() -> None:
     alone = change(0.06, 0.01, 0.09).model_copy(update={"adjusted": 0.06})
     text = render_compared(Compared([compared(original=both, augmented=alone)], [Flips(0, 0, 0, [], [])]))
     assert "+5.0 [+1.0, +9.0]*" in text and "+6.0 [+1.0, +9.0]*" not in text and "0.0300*" in text
-    assert "* significant: the interval leaves zero out and the corrected p is below 0.05" in " ".join(text.split())
+    assert "* significant: the interval excludes zero and the corrected p is below 0.05" in " ".join(text.split())
 
 
 def test_flips_have_their_image_both_margins_and_how_many_there_are() -> None:
@@ -163,9 +163,12 @@ def test_flips_have_their_image_both_margins_and_how_many_there_are() -> None:
     text = render_compared(Compared([compared()], [Flips(5, 0, 5, items, [])]))
     head = next(line for line in text.splitlines() if "became" in line and "image" in line)
     assert [cell.strip() for cell in head.split("┃")[1:-1]] == [
-        "item", "image", "became", "margin before", "margin after", "caption", "negative",
+        "became right", "image", "margin before", "margin after", "caption", "negative",
     ]  # fmt: skip
-    assert "0.jpg" in text and "2 of the 5 that changed, those whose margin moved most (--flips N shows more)" in text
+    assert (
+        "0.jpg" in text
+        and "2 of the 5 that changed, those whose margin moved most (--flips original:N shows more)" in text
+    )
 
 
 def test_the_n_with_a_positive_of_a_comparison() -> None:

@@ -20,7 +20,7 @@ from equipoise.evaluation.record import Numbers, Summary
 from equipoise.evaluation.results import write_run, write_set
 from equipoise.evaluation.run import Result
 from equipoise.report.captions import eval_lines, verdict
-from equipoise.report.comparison import conclusion, render_compared
+from equipoise.report.comparison import change_rows, conclusion, render_compared
 from equipoise.report.tables import Line, metrics_rows, percent, render, result_rows
 
 if TYPE_CHECKING:
@@ -150,9 +150,6 @@ def _flat(numbers: Numbers) -> dict[str, Any]:
     return found | {"ties": numbers.ties}
 
 
-_REWORDED = {"augmented", "brittleness", "drop"}  # metrics of the items with a hard positive
-
-
 @dataclass(frozen=True, repr=False)
 class Run(Result, _Measured):
     """A model's scores on items. `table()` is what `equipoise eval` prints; `to_frame()` and `items.to_frame()` are
@@ -278,25 +275,7 @@ class Diff(_Shown):
 
     def to_frame(self) -> DataFrame:
         """One row a metric: n, the difference and the ends of its 95% interval in points, p-values, the verdict."""
-        return frame(
-            [
-                {
-                    "benchmark": one.benchmark,
-                    "before": one.before,
-                    "after": one.after,
-                    "metric": name,
-                    "n": one.n_positives if name in _REWORDED else one.n,
-                    "difference": 100 * change.difference,
-                    "low": 100 * change.interval.low,
-                    "high": 100 * change.interval.high,
-                    "p": change.p,
-                    "p_corrected": change.adjusted,
-                    "significant": change.significant,
-                }
-                for one in self.compared.differences
-                for name, change in one.changes.items()
-            ]
-        )
+        return frame(change_rows(self.compared.differences))
 
     def __repr__(self) -> str:
         return "\n".join([conclusion(self.compared.differences), *self.compared.warnings])

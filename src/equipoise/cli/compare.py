@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import typer
 
-from equipoise.cli.options import AverageOption, Seed
-from equipoise.core.errors import UserError
+from equipoise.cli.options import AverageOption, FormatOption, Seed, form_name, split_names
+from equipoise.core.errors import UserError, did_you_mean
 
 
 def compare(
@@ -31,7 +32,14 @@ def compare(
         help="exit 1 unless the whole 95% interval of the loss lies below POINTS percentage points. With too few "
         "images even an unchanged model fails. May be given several times",
     ),
-    flips: int = typer.Option(10, min=0, help="number of flipped items and tags to show"),
+    flips: str = typer.Option(
+        "original:10",
+        metavar="METRIC[:N]",
+        help="items to list that got better and that got worse on METRIC, N of each; a number alone: of original",
+    ),
+    form: FormatOption = "text",
+    columns: str = typer.Option("", help="columns of --format md, latex, csv or json, with commas between"),
+    summary: bool = typer.Option(False, "--summary", help="five lines of Markdown, for a chat or a CI summary"),
     seed: Seed = 0,
     as_json: bool = typer.Option(False, "--json"),
 ) -> None:
@@ -43,19 +51,26 @@ def compare(
 
     from equipoise.evaluation.comparing.folders import compare_folders, own_metrics, seeds_of
     from equipoise.evaluation.comparing.gate import check_gates, read_gate
-    from equipoise.report.comparison import gate_line, render_compared
+    from equipoise.report import comparison
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
     folders = [seeds_of(text) for text in runs]
-    own = own_metrics(folders[0]) if fail_if_worse or fail_unless_shown else []
+    own = own_metrics(folders[0])
+    flipped_on, most = _flips(flips, own)
+    as_json = as_json or form == "json"
+    table = form_name("text" if form == "json" else form, as_json)
     gates = [read_gate(text, own=own) for text in fail_if_worse or []]
     gates += [read_gate(text, strict=True, own=own) for text in fail_unless_shown or []]
-    found = compare_folders(runs, seed, average, flips)
+    found = compare_folders(runs, seed, average, most, flipped_on)
     if gates:
         found.require_whole()
     passed = check_gates(gates, found.differences)
-    if as_json:
+    if summary:
+        typer.echo(comparison.summary(found, passed))
+    elif columns or table not in ("text", "json"):
+        typer.echo(comparison.render_rows(found.differences, table, split_names(columns)))
+    elif as_json:
         parts = {"flips": found.flips, "groups": found.groups, "gates": passed}
         value = {
             "differences": [one.model_dump(mode="json", exclude_none=True) for one in found.differences],
@@ -63,9 +78,22 @@ def compare(
         }
         typer.echo(json.dumps(value, indent=2))
     else:
-        typer.echo(render_compared(found, passed))
+        typer.echo(comparison.render_compared(found, passed))
     if failed := [gate for gate in passed if gate.failed]:
-        if as_json:
+        if summary or columns or table != "text":
             for gate in failed:
-                typer.echo(gate_line(gate), err=True)
+                typer.echo(comparison.gate_line(gate), err=True)
         raise typer.Exit(1)
+
+
+def _flips(text: str, own: Sequence[str]) -> tuple[str, int]:
+    """'brittleness:5' -> its name and number; either alone will do."""
+    from equipoise.evaluation.metrics import METRICS
+
+    name, _, count = ("original", "", text) if text.isdecimal() else text.partition(":")
+    known = [*METRICS, *own]
+    if name not in known:
+        raise UserError(f"--flips {text}: no metric {name!r}; known are {', '.join(known)}.{did_you_mean(name, known)}")
+    if not (count or "10").isdecimal():
+        raise UserError(f"--flips {text}: expected METRIC:N, N a whole number, as in {name}:10")
+    return name, int(count or 10)

@@ -18,9 +18,9 @@ from equipoise.core.files import read_json
 from equipoise.data.readers.records import validated
 from equipoise.evaluation.comparing import models
 from equipoise.evaluation.comparing.differences import Run, load_run, shared_metrics
-from equipoise.evaluation.comparing.folders import rule_of
+from equipoise.evaluation.comparing.folders import corrected, rule_of
 from equipoise.evaluation.metrics import METRICS
-from equipoise.evaluation.record import Interval, Number, Numbers
+from equipoise.evaluation.record import Comparison, Interval, Number, Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
 from equipoise.report.captions import caveats
@@ -76,6 +76,7 @@ class Chapter:
     elsewhere: Sequence[Point] = ()  # those that the user gave: rows of the table too
     notes: Sequence[str] = ()
     about: str = ""  # what was changed in the captions, in a few words
+    change: Comparison | None = None  # of two models: the second against the first
     kept: Sequence[Markup] = ()  # figures of what the same models did elsewhere (`retention`)
 
     @cached_property
@@ -152,10 +153,28 @@ def read_chapters(
     benchmarks = [name for name, _ in groups]
     if unknown := sorted({point.benchmark for point in points} - set(benchmarks)):
         raise UserError(f"--points: no run of {', '.join(unknown)}; measured are {', '.join(sorted(set(benchmarks)))}")
-    return [
+    chapters = [
         _chapter(name, items, [(called[place], place) for place in places], points, benchmarks.count(name) > 1)
         for (name, items), places in groups.items()
     ]
+    found_changes = [_change(chapter) for chapter in chapters]
+    tested = iter(corrected([change for change in found_changes if change]))  # for all that the page prints
+    pairs = zip(chapters, found_changes, strict=True)
+    return [replace(chapter, change=next(tested)) if change else chapter for chapter, change in pairs]
+
+
+def _change(chapter: Chapter) -> Comparison | None:
+    """The second of two models against the first, item by item."""
+    if len(chapter.entries) != 2:
+        return None
+    first, second = chapter.entries
+    try:
+        rule, path, least = rule_of(first.run, None)
+        found = models.compare_models([first.run], [second.run], 0, path, least)
+    except UserError:  # other photos, or no record of the rule: they cannot be paired
+        return None
+    title, before, after = chapter.title, first.label, second.label
+    return Comparison(benchmark=title, average=rule, before=before, after=after, **dict(found))
 
 
 def _chapter(

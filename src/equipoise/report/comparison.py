@@ -1,20 +1,45 @@
-"""A comparison for the terminal: differences, tests, groups without a significant difference, flips, gates."""
+"""A comparison for people: differences, tests, groups without a significant difference, flips, gates, a summary."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
-from equipoise.core.errors import printable
+from equipoise.core.errors import UserError, did_you_mean, printable
 from equipoise.evaluation.comparing.folders import Compared, Flips
 from equipoise.evaluation.comparing.gate import Passed
 from equipoise.evaluation.comparing.models import Placed
 from equipoise.evaluation.metrics import SET_METRICS, MetricInfo, info, shown
 from equipoise.evaluation.record import Change, Comparison
-from equipoise.report import fold, text_table
-from equipoise.report.tables import OF_THOSE, POSITIVES, signed
+from equipoise.report import Format, fold, text_table
+from equipoise.report.tables import OF_THOSE, POSITIVES, grid, markdown_cell, safe_cell, signed
 
 _CUT = 60  # characters of a text in a list
-VERDICT = "the interval leaves zero out and the corrected p is below 0.05"
+VERDICT = "the interval excludes zero and the corrected p is below 0.05"
+Verdict = Literal["better", "worse", "not significant"]
+_REWORDED = ("augmented", "brittleness", "drop")  # over the items with a positive
+
+
+def judged(metric: MetricInfo, change: Change) -> Verdict:
+    """The word for a change, everywhere: the interval and, where it was tested, the corrected p decide."""
+    untested = change.p is None and change.adjusted is None
+    if not (change.clear if untested else change.significant):
+        return "not significant"
+    return "better" if (change.difference > 0) == (metric.better == "high") else "worse"
+
+
+def change_words(change: Change) -> str:
+    """'+1.4 [+0.1, +2.8], p = 0.0812': with the corrected p, so that no word contradicts the interval."""
+    low, high = map(signed, change.interval)
+    return f"{signed(change.difference)} [{low}, {high}]{p_words(change.adjusted, ', ')}"
+
+
+def p_words(value: float | None, before: str = "") -> str:
+    shown = f"= {value:.4f}" if value is not None and value > 0.0001 else "≤ 0.0001"
+    return "" if value is None else f"{before}p {shown}"
 
 
 def render_compared(found: Compared, gates: Sequence[Passed] = ()) -> str:
@@ -35,20 +60,14 @@ def conclusion(found: Sequence[Comparison]) -> str:
 
 
 def _concluded(one: Comparison) -> str:
-    better: list[str] = []
-    worse: list[str] = []
-    unclear: list[str] = []
-    for row in shown([one.changes]):
+    said: dict[Verdict, list[str]] = {"better": [], "worse": [], "not significant": []}
+    for row in (row for row in shown([one.changes]) if row.less is None):
         change = one.changes[row.name]
-        if row.less is not None:
-            continue
-        if not (change.clear if change.p is None else change.significant):
-            unclear.append(row.title)
-            continue
-        gained = change.difference > 0 if row.better == "high" else change.difference < 0
-        (better if gained else worse).append(f"{row.title} {signed(change.difference)}")
-    parts = [f"better on {', '.join(better)} points"] if better else []
-    parts += [f"worse on {', '.join(worse)} points"] if worse else []
+        verdict = judged(row, change)
+        doubt = p_words(change.adjusted, " (") + ")" * (change.adjusted is not None)
+        said[verdict].append(row.title + (doubt if verdict == "not significant" else f" {signed(change.difference)}"))
+    unclear = said.pop("not significant")
+    parts = [f"{verdict} on {', '.join(names)} points" for verdict, names in said.items() if names]
     if unclear and parts:
         parts.append(f"{', '.join(unclear)}: no significant difference")
     elif unclear:
@@ -56,8 +75,82 @@ def _concluded(one: Comparison) -> str:
     return printable(f"{one.benchmark}: {one.after} against {one.before} ({one.n:,} items): {'; '.join(parts)}")
 
 
+def change_rows(found: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """One row a metric, for tables of other programs; points."""
+    return [
+        {
+            "benchmark": one.benchmark,
+            "before": one.before,
+            "after": one.after,
+            "metric": name,
+            "n": one.n_positives if name in _REWORDED else one.n,
+            "difference": 100 * change.difference,
+            "low": 100 * change.interval.low,
+            "high": 100 * change.interval.high,
+            "p": change.p,
+            "p_corrected": change.adjusted,
+            "significant": change.significant,
+        }
+        for one in found
+        for name, change in one.changes.items()
+    ]
+
+
+_PAPER = ("benchmark", "after", "metric", "n", "change", "p_corrected", "verdict")  # columns of Markdown and LaTeX
+
+
+def render_rows(found: Sequence[Comparison], form: Format, columns: Sequence[str] = ()) -> str:
+    """One row a metric, with the columns asked for."""
+    rows = change_rows(found)
+    for row, (name, change) in zip(rows, ((n, c) for one in found for n, c in one.changes.items()), strict=True):
+        metric = info(name, change)
+        row |= {"detectable": None if change.detectable is None else 100 * change.detectable}
+        row |= {"title": metric.title, "change": change_words(change.model_copy(update={"adjusted": None}))}
+        row |= {"verdict": judged(metric, change)}
+    known = [name for name in rows[0] if name != "title"]
+    if unknown := [name for name in columns if name not in known]:
+        raise UserError(f"--columns: no {unknown[0]!r}; known are {', '.join(known)}.{did_you_mean(unknown[0], known)}")
+    chosen = list(columns) or (known if form in ("csv", "json") else list(_PAPER))
+    if form == "json":
+        return json.dumps([{name: row[name] for name in chosen} for row in rows], indent=2)
+    if form == "csv":
+        text = io.StringIO()
+        writer = csv.DictWriter(text, chosen, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: safe_cell(row[name]) for name in chosen} for row in rows)
+        return text.getvalue().rstrip("\n")
+    cells = [[_cell(name, row["title" if name == "metric" else name]) for name in chosen] for row in rows]
+    heads = ["p (corrected)" if name == "p_corrected" else name for name in chosen]
+    return grid(form, heads, cells, f"points, after minus before [95% interval]; significant: {VERDICT}")
+
+
+def _cell(name: str, value: Any) -> str:
+    if name in ("p", "p_corrected"):
+        return _p(value)
+    return "-" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def summary(found: Compared, gates: Sequence[Passed] = ()) -> str:
+    """Five lines a comparison, in Markdown, for a chat or a CI summary."""
+    lines = []
+    for one, flipped in zip(found.differences, found.flips, strict=True):
+        mine = [gate for gate in gates if (gate.benchmark, gate.after) == (one.benchmark, one.after)]
+        stopped = ", ".join(f"{gate.metric}:{gate.points:g}" for gate in mine if gate.failed)
+        gate = f" **Gate failed: {stopped}.**" if stopped else " Gate passed." if mine else ""
+        lines.append(f"**{one.benchmark}**: {one.after} against {one.before}, {one.n:,} items.{gate}")
+        for row in [row for row in shown([one.changes]) if row.less is None][:3]:
+            change = one.changes[row.name]
+            lines.append(f"- {row.title} {change_words(change)}: {judged(row, change)}")
+        ids = ", ".join(item.id for item in flipped.items if item.change < 0)
+        if flipped.flipped:
+            better, worse = _WAYS.get(flipped.metric, _WAY)
+            said = f"- {flipped.gained:g} items {better}, {flipped.lost:g} {worse}"
+            lines.append(f"{said}: {_cut(ids)}" if ids else said)
+    return "\n".join(markdown_cell(line) for line in lines)
+
+
 def render_differences(found: Sequence[Comparison]) -> str:
-    """Paired differences for the terminal: points, interval, and whether the interval leaves zero out."""
+    """Paired differences for the terminal: points, interval, and whether the interval excludes zero."""
     of_items = [one for one in found if not _is_set(one)]
     tables = []
     if of_items:
@@ -81,7 +174,7 @@ def _set_changes(found: Sequence[Comparison]) -> str:
         for place, row in enumerate(shown([one.changes])):
             about = (f"{one.benchmark} ({one.average})", one.before, one.after) if place == 0 else ("", "", "")
             rows.append([*about, row.title, points(one.changes[row.name])])
-    caption = "after minus before, in points [95% interval, paired over photos]; ~ the interval holds zero"
+    caption = "after minus before, in points [95% interval, paired over photos]; ~ the interval contains zero"
     return text_table(["", "before", "after", "", "change"], rows, caption, words=(0, 1, 2, 3))
 
 
@@ -93,7 +186,7 @@ def _differences(found: Sequence[Comparison], metrics: Sequence[MetricInfo]) -> 
         counts = [f"{one.n:,}", f"{one.n_positives:,}"] if two else [f"{one.n:,}"]
         changes = [points(one.changes.get(row.name)) for row in metrics]
         cells.append([f"{one.benchmark} ({one.average})", one.before, one.after, *counts, *changes])
-    caption = "after minus before, in points [95% interval, paired over images]; ~ the interval holds zero"
+    caption = "after minus before, in points [95% interval, paired over images]; ~ the interval contains zero"
     if "drop" in names:
         caption += f"; drop: Orig. minus Aug., so + is a larger drop\n* significant: {VERDICT} (next table)"
     caption += f"\n{OF_THOSE}" if two else ""
@@ -159,33 +252,37 @@ def _groups(benchmark: str, placed: Mapping[str, Sequence[Placed]], found: Compa
     return text_table([benchmark, *(info(metric, changes.get(metric)).title for metric in metrics)], rows, caption)
 
 
+_WAY = "got better", "got worse"
+_WAYS = {"original": ("became right", "became wrong"), "brittleness": ("no longer brittle", "became brittle")}
+
+
 def _flips(one: Comparison, flipped: Flips) -> str:
     if not (flipped.items or flipped.tags):
         return ""
-    head = (
-        f"{one.benchmark}, {one.after}: {flipped.gained:g} items became right (s(c) > every s(n)), {flipped.lost:g} "
-        "became wrong"
-    )
+    ways = _WAYS.get(flipped.metric, _WAY)
+    title = info(flipped.metric, one.changes.get(flipped.metric)).title
+    head = f"{one.benchmark}, {one.after}, {title}: {flipped.gained:g} items {ways[0]}, {flipped.lost:g} {ways[1]}"
     lines = [printable(head)]
     if flipped.tags:
         cells = [
             [f"{tag.tag}={tag.value}", f"{tag.n:,}", f"{tag.gained:g}", f"{tag.lost:g}", f"{tag.net:+g}"]
             for tag in flipped.tags
         ]
-        lines.append(text_table(["tag", "n", "became right", "became wrong", "net"], cells))
-    if flipped.items:
+        lines.append(text_table(["tag", "n", *ways, "net"], cells))
+    for way, sign in zip(ways, (1, -1), strict=True):
         cells = []
-        for item in flipped.items:
+        for item in (item for item in flipped.items if sign * item.change > 0):
             texts = item.texts
             shown = [_cut(texts.caption), _cut(texts.negatives[0]) if texts.negatives else ""] if texts else ["", ""]
-            way = "right" if item.change > 0 else "wrong"
             image = _cut(item.image or "-")
             margins = ["-" if margin is None else f"{margin:+.3f}" for margin in (item.before, item.after)]
-            cells.append([_cut(item.id), image, way, *margins, *shown])
-        header = ["item", "image", "became", "margin before", "margin after", "caption", "negative"]
-        caption = f"{len(cells):,} of the {flipped.flipped:,} that changed"
-        caption += ", those whose margin moved most (--flips N shows more)" if len(cells) < flipped.flipped else ""
-        lines.append(text_table(header, cells, f"{caption}; margin: s(c) - highest s(n)", words=(0, 1, 2, 5, 6)))
+            cells.append([_cut(item.id), image, *margins, *shown])
+        header = [way, "image", "margin before", "margin after", "caption", "negative"]
+        lines += [text_table(header, cells, words=(0, 1, 4, 5))] if cells else []
+    if (count := len(flipped.items)) < flipped.flipped:
+        more = f"--flips {flipped.metric}:N shows more"
+        lines.append(f"{count:,} of the {flipped.flipped:,} that changed, those whose margin moved most ({more})")
+    lines.append("margin: s(c) - highest s(n)")
     return "\n".join(lines)
 
 
@@ -196,7 +293,7 @@ def _cut(text: str) -> str:
 def gate_line(gate: Passed) -> str:
     words = {
         "worse": "FAILED: the whole interval of the loss is above the limit",
-        "unclear": "passed: the interval of the loss reaches below the limit",
+        "unclear": "passed: the loss may be smaller than the limit",
         "fine": "passed",
     }
     if gate.strict:
@@ -208,7 +305,7 @@ def gate_line(gate: Passed) -> str:
     if gate.strict and gate.visible is not None:
         seen = f"; a model without a loss passes about 80 times in 100 with a limit of {gate.visible:.1f} points"
     unsure = gate.verdict == "worse" and gate.p is not None and gate.p >= 0.05
-    alone = f"; the gate looks at the interval alone: corrected p = {_p(gate.p)}" if unsure else ""
+    alone = p_words(gate.p, "; the gate uses the interval alone, not the corrected ") if unsure else ""
     return printable(
         f"{gate.metric}:{gate.points:g} {words[gate.verdict]}: {gate.benchmark}, {gate.after}: loss "
         f"{gate.loss:+.2f} points [{gate.low:+.2f}, {gate.high:+.2f}]{seen}{alone}"

@@ -118,7 +118,9 @@ def _classes(chapter: Chapter) -> list[Bools]:
     right = [np.isin(one, OUTCOMES["right"][1]) for one in codes]
     seen = [one != NOT_COMPARED for one in codes]
     found += [right[a] & ~right[b] & seen[b] for a, b in permutations(range(len(codes)), 2)]
-    brittle = np.any([np.isin(one, OUTCOMES["brittle"][1]) for one in codes], axis=0)
+    breaks = [np.isin(one, OUTCOMES["brittle"][1]) for one in codes]
+    found += [breaks[b] & ~breaks[a] & seen[a] for a, b in permutations(range(len(codes)), 2)]
+    brittle = np.any(breaks, axis=0)
     for tag in chapter.tags():
         codes_of = chapter.tagged(tag)
         found += [brittle & (codes_of == number) for number in range(len(chapter.values(tag)))]

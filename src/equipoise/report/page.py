@@ -27,9 +27,9 @@ from equipoise.evaluation.comparing.folders import rule_of
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.metrics import METRICS, MetricInfo, shown
-from equipoise.evaluation.record import Numbers, RunRecord
+from equipoise.evaluation.record import Comparison, Interval, Numbers, RunRecord
 from equipoise.report.chapters import Chapter, Entry, floors
-from equipoise.report.comparison import VERDICT
+from equipoise.report.comparison import VERDICT, change_words, judged, p_words
 from equipoise.report.figures import figures
 from equipoise.report.gallery import Gallery, build_gallery, embedded
 from equipoise.report.orderings import CLASSES
@@ -114,7 +114,7 @@ def finding(chapter: Chapter) -> str:
         f"{chapter.title}: {best.label} puts the caption above the wrong one on {share(best.numbers, 'original')}% of "
         "items"
     )
-    ahead = _ahead(best, [entry for entry in known if entry is not best])
+    ahead = _ahead(chapter, best, [entry for entry in known if entry is not best])
     if best.numbers["augmented"] is None:
         return f"{text}{ahead}."
     text += (
@@ -139,10 +139,18 @@ def _low(entry: Entry) -> float:
     return interval.low if interval else entry.numbers["original"] or 0.0
 
 
-def _ahead(best: Entry, others: Sequence[Entry]) -> str:
+def _ahead(chapter: Chapter, best: Entry, others: Sequence[Entry]) -> str:
     """Which models the one with the highest Original accuracy is significantly ahead of, and which not."""
     if not others:
         return ""
+    if chapter.change is not None:
+        change = chapter.change.changes["original"]
+        if best is chapter.entries[0]:
+            turned = {"difference": -change.difference, "interval": Interval(*(-one for one in change.interval[::-1]))}
+            change = change.model_copy(update=turned)
+        word = "is" if change.significant else "is not"
+        other = f"{others[0].label} ({change_words(change)})"
+        return f". {best.label} {word} significantly ahead of {other} (Original accuracy, points, paired)"
     try:
         _, path, least = rule_of(best.run, None)
         changes = [compare_models([one.run], [best.run], 0, path, least)["original"] for one in others]
@@ -153,9 +161,8 @@ def _ahead(best: Entry, others: Sequence[Entry]) -> str:
     behind: list[str] = []
     unclear: list[str] = []
     for (label, change), p_value in zip(known, adjusted, strict=True):
-        low, high = map(signed, change.interval)
-        sure = change.model_copy(update={"adjusted": p_value}).significant
-        (behind if sure else unclear).append(f"{label} ({signed(change.difference)} [{low}, {high}])")
+        tested = change.model_copy(update={"adjusted": p_value})
+        (behind if tested.significant else unclear).append(f"{label} ({change_words(tested)})")
     parts = [f". {best.label} is significantly ahead of {', '.join(behind)}"] if behind else []
     if unclear:
         parts.append(f". {best.label} is not significantly ahead of {', '.join(unclear)}")
@@ -168,6 +175,9 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
     environment.globals |= {
         "columns": _columns,
         "items": ITEMS,
+        "judged": judged,
+        "p_words": p_words,
+        "signed": signed,
         "metrics": METRICS,
         "share": share,
         "spread": lambda numbers, name: percent(numbers, name).partition(" ")[2],
@@ -184,7 +194,8 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "digest": digest(script),
         "drawn": [figures(chapter, number) for number, chapter in enumerate(page.chapters)],
         "headline": _headline(page.chapters),
-        "several": any(len(chapter.entries) > 1 for chapter in page.chapters),
+        "several": any(len(chapter.entries) > 1 and not chapter.change for chapter in page.chapters),
+        "changed": any(chapter.change for chapter in page.chapters),
         "lettered": any(entry.letters for chapter in page.chapters for entry in chapter.entries),
         "verdict": VERDICT,
         "records": _records(page),
@@ -232,9 +243,11 @@ def _swatches() -> str:
     return "".join(rules)
 
 
-def _headline(chapters: Sequence[Chapter]) -> list[tuple[str, str, list[Any]]]:
-    """The groups of the first table: heading, a word on it, and of each model label, words, numbers, chapter, run and
-    letters."""
+Group = tuple[str, str, list[Any], Comparison | None]  # heading, a word on it, rows, and what changed
+
+
+def _headline(chapters: Sequence[Chapter]) -> list[Group]:
+    """The groups of the first table; a row has label, words, numbers, chapter, run and letters."""
     groups = []
     for number, chapter in enumerate(chapters):
         rows: list[Any] = []
@@ -244,19 +257,20 @@ def _headline(chapters: Sequence[Chapter]) -> list[tuple[str, str, list[Any]]]:
             rows.append((printable(point.label), f"reported: {printable(point.source)}", point.numbers, None, None, {}))
         for label, words, numbers in floors(chapter):
             rows.append((label, words, numbers, None, None, {}))
-        groups.append((printable(chapter.title), chapter.average, rows))
+        groups.append((printable(chapter.title), chapter.average, rows, chapter.change))
     return groups
 
 
-def _columns(groups: Sequence[tuple[str, str, list[Any]]]) -> list[MetricInfo]:
+def _columns(groups: Sequence[Group]) -> list[MetricInfo]:
     """The metrics of a table's heads; a difference (drop) stands behind the one it is of."""
-    numbers = [row[2].metrics for _, _, rows in groups for row in rows]
+    numbers = [row[2].metrics for _, _, rows, _ in groups for row in rows]
     return [metric for metric in shown(numbers, "texts", always=True) if metric.less is None]
 
 
-def _table_groups(table: Table) -> list[tuple[str, str, list[Any]]]:
+def _table_groups(table: Table) -> list[Group]:
     return [
-        (title, "", [(label, "", numbers, None, None, {}) for label, numbers in rows]) for title, rows in table.groups
+        (title, "", [(label, "", numbers, None, None, {}) for label, numbers in rows], None)
+        for title, rows in table.groups
     ]
 
 

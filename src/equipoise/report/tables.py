@@ -214,9 +214,9 @@ def columns_of(numbers: Sequence[Numbers], side: str) -> dict[str, tuple[MetricI
 
 def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
     if form == "md":
-        written = ["| " + " | ".join(map(_markdown, header)) + " |", "|" + " --- |" * len(header)]
-        written += ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in cells]
-        return "\n".join([*written, "", *map(_markdown, caption.splitlines())] if caption else written)
+        written = ["| " + " | ".join(map(markdown_cell, header)) + " |", "|" + " --- |" * len(header)]
+        written += ["| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in cells]
+        return "\n".join([*written, "", *map(markdown_cell, caption.splitlines())] if caption else written)
     if form == "latex":
         return _latex(header, cells, caption)
     return text_table(header, cells, caption)
@@ -368,7 +368,7 @@ _LATEX = str.maketrans(
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
-def _markdown(text: str) -> str:
+def markdown_cell(text: str) -> str:
     """No HTML, no links (javascript: among them), no new cell: a tag is a user's word."""
     safe = printable(" ".join(text.split())).translate(_HTML).replace("](", "]\\(")
     return safe.replace("\\|", "\\&#124;").replace("|", "\\|")  # after a backslash \| would be a backslash and a cell

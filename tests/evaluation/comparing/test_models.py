@@ -237,14 +237,14 @@ def test_flips_largest_first(run: MakeRun, tmp_path: Path) -> None:
     found = flips(Model("x", [before]), Model("y", [after]), 10)
     assert (found.gained, found.lost) == (1, 2)
     assert [(one.id, one.change, one.before, one.after) for one in found.items] == [
-        ("0", -1, 0.5, -0.5), ("4", 1, -0.5, 0.5), ("1", -1, 0.5, pytest.approx(-0.3))
+        ("4", 1, -0.5, 0.5), ("0", -1, 0.5, -0.5), ("1", -1, 0.5, pytest.approx(-0.3))
     ]  # fmt: skip
-    assert found.items[0].texts is not None and found.items[0].texts.negatives == ["a cat"]
+    assert found.items[1].texts is not None and found.items[1].texts.negatives == ["a cat"]
     assert [(one.tag, one.value, one.n, one.gained, one.lost) for one in found.tags] == [
         ("split", "a", 3, 0, 2), ("split", "b", 3, 1, 0)
     ]  # fmt: skip
     fewer = flips(Model("x", [before]), Model("y", [after]), 1)
-    assert (len(fewer.items), len(fewer.tags), fewer.lost) == (1, 1, 2)
+    assert ([one.id for one in fewer.items], len(fewer.tags), fewer.lost) == (["4", "0"], 1, 2)
 
 
 def test_texts_are_those_of_the_items_that_flipped(run: MakeRun, tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_texts_are_those_of_the_items_that_flipped(run: MakeRun, tmp_path: Path)
     ]
     (tmp_path / "items.jsonl").write_text("\n" + "\n\n".join(lines) + "\n")
     found = flips(Model("x", [before]), Model("y", [after]), 10)
-    assert [(one.id, one.texts and one.texts.caption) for one in found.items] == [("1", "1"), ("2", "2")]
+    assert [(one.id, one.texts and one.texts.caption) for one in found.items] == [("2", "2"), ("1", "1")]
 
 
 def test_places_of_tags_are_those_that_a_loop_finds() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from equipoise.benchmarks.base import PLAIN
 from equipoise.core.errors import UserError
-from equipoise.evaluation.comparing.differences import Run, load_run, shared_metrics
+from equipoise.evaluation.comparing.differences import Run, load_run, per_item, shared_metrics
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import Model, Placed, compare_models, place, require_seeds
 from equipoise.evaluation.record import Comparison
@@ -50,9 +50,13 @@ def seeds_of(text: str) -> list[Path]:
 
 
 def compare_folders(
-    models: Sequence[str | Path], seed: int = 0, average: str | None = None, most: int = 10
+    models: Sequence[str | Path],
+    seed: int = 0,
+    average: str | None = None,
+    most: int = 10,
+    flipped_on: str = "original",
 ) -> Compared:
-    """The first of `models` against each of the others, where both have a benchmark; `most` flips of each are kept.
+    """The first of `models` against each of the others, where both have a benchmark; `most` flips each way are kept.
 
     Each model is a folder, or folders of several seeds with commas between. All are averaged by one rule: that of the
     first's headline, or the one that `average` names.
@@ -97,7 +101,7 @@ def compare_folders(
             rule, path, least = rule_of(before.runs[0], average)
             numbers = compare_models(before.runs, after.runs, seed, path, least)
             found.append(Comparison(benchmark=name, average=rule, before=names[0], after=names[other], **dict(numbers)))
-            flipped.append(flips(before, after, most))
+            flipped.append(flips(before, after, most, flipped_on))
     groups = {}
     for name in held[0] if len(names) > 2 else ():
         if all(name in of_model for of_model in held) and read_result(held[0][name][0]).kind == "items":
@@ -110,7 +114,7 @@ def compare_folders(
                 if row.less is None and (placed := place(all_of_it, row.name, path, least, seed))
             }
     named = " ".join(",".join(map(str, side)) for side in sides)
-    return Compared(_corrected(found), flipped, groups, list(left_out), list(warnings), named)
+    return Compared(corrected(found), flipped, groups, list(left_out), list(warnings), named)
 
 
 def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Path]], seed: int) -> Comparison:
@@ -150,7 +154,7 @@ def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Pat
     )
 
 
-def _corrected(found: Sequence[Comparison]) -> list[Comparison]:
+def corrected(found: Sequence[Comparison]) -> list[Comparison]:
     """The p-values corrected for all that are printed together: every metric of every comparison."""
     tested = [
         (index, metric, change)
@@ -210,11 +214,11 @@ def by_benchmark(folder: Path) -> dict[str, Path]:
 
 @dataclass(frozen=True)
 class FlippedItem:
-    """An item that was right (s(c) > every s(n)) in more, or fewer, of the runs than before."""
+    """An item that one metric counts better, or worse, than before."""
 
     id: str
     image: str | None
-    change: float  # of the share of runs that are right: 1, or -1, with one run a side
+    change: float  # 1 better or -1 worse; with several runs a side, the mean over them
     before: float | None  # margin s(c) - highest s(n), the mean over runs; None: only right and wrong were published
     after: float | None
     texts: Texts | None
@@ -222,7 +226,7 @@ class FlippedItem:
 
 @dataclass(frozen=True)
 class FlippedTag:
-    """Items of one value of a tag that became right, and wrong; of `n`."""
+    """Items of one value of a tag that got better, and worse; of `n`."""
 
     tag: str
     value: str
@@ -239,22 +243,30 @@ class FlippedTag:
 class Flips:
     gained: float  # items; a fraction where there are several seeds
     lost: float
-    flipped: int  # items that became right or wrong, of which `items` are some
+    flipped: int  # items that got better or worse, of which `items` are some
     items: list[FlippedItem]  # the largest
     tags: list[FlippedTag]
+    metric: str = "original"
 
 
-def flips(first: Model, second: Model, most: int) -> Flips:
-    """The `most` items and tags that changed most on Original accuracy.
+def flips(first: Model, second: Model, most: int, metric: str = "original") -> Flips:
+    """The `most` items that got better on a metric, as many that got worse, and tags; none if it was not measured.
 
     Items by the change of their outcome, then by how far their margin moved; tags by gained minus lost.
     """
-    right = [[run.outcomes.original.astype(float) for run in model.runs] for model in (first, second)]
-    moved: np.ndarray = np.mean(right[1], axis=0) - np.mean(right[0], axis=0)
+    known = next((row for row in shared_metrics([*first.runs, *second.runs]) if row.name == metric), None)
+    if known is None:
+        return Flips(0, 0, 0, [], [], metric)
+    asked = [known, *(row for row in first.runs[0].metrics if row.name == known.less)]
+    was, now = (np.mean([per_item(run.outcomes, asked)[:, 0] for run in one.runs], axis=0) for one in (first, second))
+    moved: np.ndarray = np.nan_to_num(now - was) * (1 if known.better == "high" else -1)
     margins = [_mean_margins(model) for model in (first, second)]
     far = np.nan_to_num(np.abs(margins[1] - margins[0]))
     largest = np.lexsort((-far, -np.abs(moved)))
-    order: list[int] = largest[moved[largest] != 0][:most].tolist()
+    order: list[int] = [
+        *largest[moved[largest] > 0][:most].tolist(),
+        *largest[moved[largest] < 0][:most].tolist(),
+    ]
     rows = Scores.of(first.runs[0].rows)
     texts = {line.id: line.texts for line in read_shown(first.runs[0].folder, order)}
     items = []
@@ -262,7 +274,8 @@ def flips(first: Model, second: Model, most: int) -> Flips:
         name, change = rows.ids[index], float(moved[index])
         before, after = _known(margins[0][index]), _known(margins[1][index])
         items.append(FlippedItem(name, rows.images[index], change, before, after, texts.get(name)))
-    return Flips(_gained(moved), _gained(-moved), int(np.count_nonzero(moved)), items, _tags(rows.tags, moved, most))
+    tags = _tags(rows.tags, moved, most)
+    return Flips(_gained(moved), _gained(-moved), int(np.count_nonzero(moved)), items, tags, metric)
 
 
 def _known(margin: float) -> float | None:

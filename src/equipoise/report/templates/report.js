@@ -12,7 +12,7 @@
   }));
   const outcomes = Object.entries(data.outcomes);
   const right = new Set(data.outcomes.right.codes);
-  const state = { chapter: 0, run: 0, outcome: "any", code: -1, other: -1, tag: -1, value: -1, page: 0 };
+  const state = { change: "", chapter: 0, run: 0, outcome: "any", code: -1, other: -1, tag: -1, value: -1, page: 0 };
   const none = data.classes.length - 1; // not compared
 
   function make(name, words, className) {
@@ -22,8 +22,37 @@
     return made;
   }
 
+  /* What changed from the first of two models to the second, by the groups of an item's two classes. */
+  const CHANGES = {
+    worse: ["Got worse", (was, now) => was === "right" && now !== "right"],
+    brittle: ["Became brittle", (was, now) => was !== "brittle" && now === "brittle"],
+    fixed: ["Fixed", (was, now) => was !== "right" && now === "right"],
+  };
+
+  function changed(chapter, key) {
+    const [was, now] = chapter.codes.map((codes) => (i) => data.classes[codes[i]].group);
+    return (i) => was(i) !== "none" && now(i) !== "none" && CHANGES[key][1](was(i), now(i));
+  }
+
+  function changeButtons(chapter) {
+    byId("changes").hidden = chapter.runs.length !== 2;
+    if (chapter.runs.length !== 2) return;
+    const made = Object.entries(CHANGES).map(([key, [words]]) => {
+      const fit = changed(chapter, key);
+      let total = 0;
+      for (let i = 0; i < chapter.n; i += 1) total += fit(i);
+      const button = make("button", `${words}: ${total.toLocaleString("en")}`);
+      button.type = "button";
+      button.setAttribute("aria-pressed", state.change === key);
+      button.addEventListener("click", () => change({ ...restart, change: state.change === key ? "" : key }));
+      return button;
+    });
+    byId("changes").replaceChildren(`From ${chapter.runs[0]} to ${chapter.runs[1]}: `, ...made);
+  }
+
   /* Whether an item fits what is asked for. */
   function fits(chapter) {
+    if (state.change) return changed(chapter, state.change);
     const codes = new Set(state.code >= 0 ? [state.code] : data.outcomes[state.outcome].codes);
     const own = chapter.codes[state.run];
     const other = state.other >= 0 ? chapter.codes[state.other] : null;
@@ -72,6 +101,7 @@
     state.page = Math.min(state.page, pages - 1);
     const from = state.page * PER_PAGE;
     filters();
+    changeButtons(chapter);
     byId("cards").replaceChildren(...found.slice(from, from + PER_PAGE).map((item) => card(chapter, item)));
     const n = (value) => value.toLocaleString("en");
     byId("count").textContent = total
@@ -208,7 +238,7 @@
   }
 
   function change(values) {
-    Object.assign(state, { page: 0 }, values);
+    Object.assign(state, { page: 0, change: "" }, values);
     show();
   }
 
@@ -246,7 +276,7 @@
     }
     const outcome = to.getAttribute("data-outcome") || "any";
     if (outcome !== "any") delete asked.code;
-    change({ ...restart, ...asked, outcome });
+    change({ ...restart, ...asked, outcome, change: to.getAttribute("data-change") || "" });
   });
 
   /* Paper shows what a screen folds away. */
