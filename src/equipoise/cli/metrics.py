@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,23 +14,31 @@ from equipoise.core.errors import UserError, printable
 
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Published, Summary
+    from equipoise.published.logs.said import Log
+    from equipoise.report import Format
 
 
 def metrics(
     scores: list[Path] = typer.Argument(
         ...,
-        help="JSONL: id, image, caption, positives, negatives, tags; a table with columns id, caption, positive, "
-        "negative; or as others publish scores, right and wrong, answers of generative models (all wordings and "
-        "orders of the options together), mteb's results",
+        help="scores: JSONL with id, image, caption, positives, negatives, tags, or a table with id, caption, "
+        "positive, negative; logs of VLMEvalKit, LLaVA, lmms-eval, lm-eval, inspect_ai, or a folder of them; what "
+        "others publish: scores, right and wrong, answers in all wordings and orders, mteb's results",
     ),
     bench: str | None = typer.Option(
         None, help="the benchmark, items file or py:module:name that was scored; sets averages and metrics"
     ),
     source: Path | None = typer.Option(None, help="folder of its annotation files; adds tags, matched by id"),
+    columns: str = typer.Option(
+        "",
+        help="of any JSONL or CSV of answers: question=...,answer=...,truth=...; also id, image, options, model, "
+        "prompt, context, picture, repeat",
+    ),
+    harness: str | None = typer.Option(None, metavar="py:module:name", help="a reader of your own logs"),
     splits: Splits = "",
     average: AverageOption = None,
     metric: MetricOption = None,
-    out: Path | None = typer.Option(None, help="with --bench: keep it as a run, for compare and report"),
+    out: Path | None = typer.Option(None, help="keep it as a run, for compare and report"),
     model: str | None = typer.Option(None, help="with --out: the name of the model; default: the file's"),
     origin: str = typer.Option("unknown", "--from", help="with --out: the repository or address of the files"),
     commit: str = typer.Option("unknown", help="with --out: its commit"),
@@ -63,13 +72,14 @@ def metrics(
     from equipoise.evaluation.averages import summarise
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.outcomes import ROWS, outcomes_of
+    from equipoise.published.logs.reading import read_logs
     from equipoise.published.reading import read_any
     from equipoise.report.captions import LEGEND, WORDS, caveats, chance_line, graded_line, metrics_caption
     from equipoise.report.tables import metrics_rows, render, result_rows
 
     shown, own = form_name(form, as_json), load_metrics(metric or [])
     about: Published | None = None
-    if is_table(scores[0]):
+    if not columns and not scores[0].is_dir() and scores[0].suffix not in {".xlsx", ".eval"} and is_table(scores[0]):
         from equipoise.published.measuring import published_tables
 
         if source or splits or model:
@@ -78,10 +88,15 @@ def metrics(
         lines = [line for result in found for line in result_rows(result.record)]
         typer.echo(render(lines, shown, "percent, as published; no items, so no intervals and no ties"))
         return
-    if bench is None:
-        named = (("source", source), ("splits", splits), ("average", average), ("out", out))
-        if given := [name for name, value in named if value]:
-            raise UserError(f"--{given[0]} needs a benchmark: name it with --bench")
+    named = (("source", source), ("splits", splits), ("average", average)) if bench is None else ()
+    if given := [name for name, value in named if value]:
+        raise UserError(f"--{given[0]} needs a benchmark: name it with --bench")
+    if bench is None and (logs := read_logs(scores, columns, harness)) is not None:
+        _show_logs(
+            *logs, shown, out, model=model, origin=origin, commit=commit, licence=licence, seed=seed, metrics=own
+        )
+        return
+    if bench is None and out is None:
         summary: Summary = summarise(outcomes_of(read_any(scores, None).rows), seed, metrics=[*ROWS, *own])
         below = [chance_line(summary.overall, {}), graded_line(summary.overall)]
     else:
@@ -106,3 +121,29 @@ def metrics(
         caption = "\n".join(filter(None, [LEGEND, *below, WORDS]))
         outcomes_only = about is not None and about.outcomes_only
         typer.echo(render(metrics_rows(summary, bench, average, outcomes_only), shown, caption))
+
+
+def _show_logs(logs: Sequence[Log], passed: Sequence[str], form: Format, out: Path | None, **about: Any) -> None:
+    """A table for each log, with what was found in it."""
+    from equipoise.published.measuring import log_runs
+    from equipoise.report.card import answers_table
+    from equipoise.report.tables import Line, render
+
+    results = log_runs(logs, out=out, **about)
+    lines = []
+    for result in results:
+        record = result.record
+        assert record.published is not None
+        lines.append(
+            Line(f"{record.model.spec}, {record.benchmark.name}", record.metrics.overall, record.benchmark.name)
+        )
+        if form in ("json", "csv"):
+            continue
+        notes = "\n".join(printable(note) for note in record.published.notes)
+        typer.echo(answers_table(lines[-1], form, notes) + "\n")
+    if form in ("json", "csv"):
+        typer.echo(render(lines, form))
+    for sentence in passed:
+        typer.echo(printable(f"not read: {sentence}"), err=True)
+    if out is not None:
+        typer.echo(printable(f"saved in {out}; its page: equipoise report {out} --out card.html"), err=True)

@@ -1,8 +1,8 @@
 """What models that answer said: one `Answer` for each variant of each question, and what changes an answer.
 
-A question has variants: the wording of the text, the wording of the question (`prompt`), the order of the options, and
-repeats of the very same question. Two answers are compared where they differ in one of these alone. docs/metrics.md
-derives every number.
+A question has variants: the wording of the text, the wording of the question (`prompt`), what is added to it
+(`context`), what is done to the photo (`picture`), the order of the options, and repeats of the very same question.
+Two answers are compared where they differ in one of these alone. docs/metrics.md derives every number.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-VARIANTS = ("question", "wording", "prompt", "order", "repeat")
+_ASKED_FIRST = ("prompt", "context", "picture")
+VARIANTS = ("question", "wording", "prompt", "context", "picture", "order", "repeat")
 
 
 class Answer(BaseModel):
     """What a model said to one question about an item, in one variant."""
 
     model_config = ConfigDict(strict=True, frozen=True)
-    right: bool
+    right: bool | None  # None: the truth is not known
     choice: str | None = None  # the option it named, called the same in every variant; None: none of them
     place: int | None = None  # of that option in the question, from 0
     wording: str = ""  # of the text
@@ -30,6 +31,8 @@ class Answer(BaseModel):
     options: int = 0  # how many there were; 0: unknown
     question: str = ""  # which of the item's questions: against which negative
     prompt: str = ""  # the wording of the question
+    context: str = ""  # added to the question, such as an explanation
+    picture: str = ""  # the photo, turned or changed otherwise without a change of the truth
     repeat: int = 0
     truth: str | None = None  # the right option, named as choices are; None: not said
 
@@ -45,10 +48,11 @@ class Verdict(NamedTuple):
 
 
 def _first_asked(answers: Sequence[Answer]) -> dict[str, list[Answer]]:
-    """The answers by wording, without other prompts and repeats: these measure what the wording does."""
+    """The answers by wording, without other prompts, contexts, photos and repeats: these measure what the wording
+    does."""
     found: dict[str, list[Answer]] = {}
     for answer in answers:
-        if answer.prompt == answers[0].prompt and answer.repeat == 0:
+        if answer.repeat == 0 and all(getattr(answer, name) == getattr(answers[0], name) for name in _ASKED_FIRST):
             found.setdefault(answer.wording, []).append(answer)
     return found
 
@@ -69,12 +73,12 @@ def verdict(answers: Sequence[Answer]) -> Verdict:
     )
 
 
-def _varied(answers: Iterable[Answer], variant: str) -> list[list[Answer]]:
-    """Groups of answers that differ in one variant alone, of those that name an option."""
+def _varied(answers: Iterable[Answer], variant: str, unclear: bool = False) -> list[list[Answer]]:
+    """Groups of answers that differ in one variant alone; of those that name an option, or with the `unclear` ones."""
     rest = [name for name in VARIANTS if name != variant]
     found: dict[Hashable, dict[Hashable, Answer]] = {}
     for answer in answers:
-        if answer.choice is not None:
+        if unclear or answer.choice is not None:
             key = tuple(getattr(answer, name) for name in rest)
             found.setdefault(key, {})[getattr(answer, variant)] = answer
     return [list(group.values()) for group in found.values() if len(group) > 1]
@@ -93,22 +97,25 @@ def pair_flips(answers: Sequence[Answer], variant: str) -> float | None:
     return sum(one.choice != other.choice for one, other in pairs) / len(pairs) if pairs else None
 
 
-def wording_flips(answers: Sequence[Answer]) -> float | None:
-    """Right in one wording and wrong in another; an answer that names no option is wrong here."""
-    rest = [name for name in VARIANTS if name != "wording"]
+def right_flips(answers: Sequence[Answer], variant: str) -> float | None:
+    """Right in one variant and wrong in another; an answer that names no option is wrong here."""
+    rest = [name for name in VARIANTS if name != variant]
     found: dict[Hashable, dict[str, bool]] = {}
     for answer in answers:
-        found.setdefault(tuple(getattr(answer, name) for name in rest), {})[answer.wording] = answer.right
+        if answer.right is not None:
+            key = tuple(getattr(answer, name) for name in rest)
+            found.setdefault(key, {})[getattr(answer, variant)] = answer.right
     asked = [set(right.values()) for right in found.values() if len(right) > 1]
     return float(any(len(right) > 1 for right in asked)) if asked else None
 
 
-def accuracy(answers: Sequence[Answer]) -> float:
-    return sum(answer.right for answer in answers) / len(answers)
+def accuracy(answers: Sequence[Answer]) -> float | None:
+    known = [answer.right for answer in answers if answer.right is not None]
+    return sum(known) / len(known) if known else None
 
 
-def every_time(answers: Sequence[Answer]) -> float:
-    return float(all(answer.right for answer in answers))
+def every_time(answers: Sequence[Answer]) -> float | None:
+    return None if any(answer.right is None for answer in answers) else float(all(answer.right for answer in answers))
 
 
 def refusals(answers: Sequence[Answer]) -> float:
@@ -121,9 +128,12 @@ def first_option(answers: Sequence[Answer]) -> float | None:
 
 
 def constant(answers: Sequence[Answer]) -> float | None:
-    """1 where questions with different truths got one and the same answer; None where no two truths differ."""
-    groups = [group for group in _varied(answers, "question") if len({one.truth for one in group} - {None}) > 1]
-    return float(all(len({one.choice for one in group}) == 1 for group in groups)) if groups else None
+    """1 where no two questions with different truths got different answers; None where no two truths differ. An answer
+    that names no option is not a different one."""
+    groups = [
+        group for group in _varied(answers, "question", unclear=True) if len({one.truth for one in group} - {None}) > 1
+    ]
+    return float(all(len({one.choice for one in group} - {None}) < 2 for group in groups)) if groups else None
 
 
 def chance_of_one(answers: Sequence[Answer]) -> float:

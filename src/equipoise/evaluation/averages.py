@@ -67,9 +67,8 @@ class Averages:
         keep_empty: bool = False,  # also columns of which no item is asked: those of two models are compared by place
     ) -> None:
         self.outcomes, self.seed, self.resamples = outcomes, seed, resamples
-        self.scored = not (
-            outcomes_only or outcomes.answered
-        )  # ties, chance, mean scores of ones and zeros would be an invention
+        # Without scores, ties and mean scores would be an invention.
+        self.scored = not (outcomes_only or bool(np.isnan(outcomes.caption).any()))
         metrics = [row for row in metrics if self.scored or row.name not in NEED_SCORES]
         columns = {row: outcomes.column(row) for row in metrics}
         columns = {row: column for row, column in columns.items() if keep_empty or not np.isnan(column).all()}

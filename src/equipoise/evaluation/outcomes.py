@@ -146,7 +146,8 @@ def outcomes_of(scores: Sequence[ItemScores]) -> Outcomes:
     above = (np.repeat(caption, negatives.counts) > negatives.values).astype(np.float64)
     original, augmented = caption > highest_negative, has_positive & (lowest_right > highest_negative)
     brittle = (lowest_right < highest_negative) & (highest_right > highest_negative) & ~tie
-    answered = {index: verdict(answers) for index, answers in columns.having("answers") if math.isnan(caption[index])}
+    alone = ((index, given) for index, given in columns.having("answers") if math.isnan(caption[index]))
+    answered = {index: verdict(given) for index, given in alone if all(one.right is not None for one in given)}
     for index, one in answered.items():
         original[index], augmented[index], brittle[index] = one.original, one.augmented, one.brittle
         has_negative[index], has_positive[index] = True, one.reworded

@@ -6,8 +6,9 @@ run = published_run(["clip.jsonl"], "winoground", out="runs/clip", origin="e-bug
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from equipoise.evaluation.record import BenchmarkId, Metrics, ModelCard, Publish
 from equipoise.evaluation.results import benchmark_id, claim, images_id, read_result, write_run, write_set
 from equipoise.evaluation.run import Result, new_record
 from equipoise.evaluation.scores import ItemScores, Scores
+from equipoise.published.logs.groups import items_of
+from equipoise.published.logs.said import Log
 from equipoise.published.reading import read_any
 from equipoise.published.sheets import Foreign
 
@@ -37,7 +40,7 @@ UNKNOWN = "unknown"
 
 def published_run(
     paths: Sequence[str | Path],
-    bench: str,
+    bench: str | None,
     *,
     out: str | Path | None = None,
     source: str | Path | None = None,
@@ -50,34 +53,74 @@ def published_run(
     seed: int = 0,
     metrics: Sequence[Metric] = (),
 ) -> Result:
-    """What others published of one model on one benchmark, as a run; with `out` it is written there.
+    """What others published of one model on one benchmark, as a run; with `out` it is written there. Without `bench`
+    the file alone says what was scored.
 
     `source` is the folder of the benchmark's annotation files: tags, texts and photos are then its items', and ids must
     match one by one. The name of the `model` is the file's own word, or its name, where it is not given. `origin` is a
     repository or an address.
     """
     files = [Path(path) for path in paths]
-    if source is None and not registry.is_file(bench):
+    if bench is None:
+        items, benchmark = None, registry.of_file(files[0], ())
+    elif source is None and not registry.is_file(bench):
         items, benchmark = None, registry.get(bench)
         reading.check_splits(benchmark.name, splits, benchmark.splits)
     else:
         items, benchmark = registry.load(bench, None if source is None else Path(source), splits)
     benchmark.require_rule(average)
     subject = " and ".join(map(str, files))
-    found = fitted(read_any(files, benchmark.name), benchmark, items, splits, subject)
+    read = read_any(files, None if bench is None else benchmark.name)
+    found = fitted(read, benchmark, items, splits, subject)
+    about = {"source": origin, "commit": commit, "licence": licence}
+    more: dict[str, Any] = {"out": out, "average": average, "model": model, "seed": seed, "metrics": metrics}
+    return _run(found, benchmark, files, subject, about, **more)
+
+
+def log_runs(
+    logs: Sequence[Log], *, out: str | Path | None = None, model: str | None = None, origin: str = UNKNOWN,
+    commit: str = UNKNOWN, licence: str = UNKNOWN, seed: int = 0, metrics: Sequence[Metric] = (),
+) -> list[Result]:  # fmt: skip
+    """A run for each log of a harness: in OUT itself, or of several in OUT/MODEL/DATASET."""
+    about = {"source": origin, "commit": commit, "licence": licence}
+    found: list[Result] = []
+    taken: set[Path] = set()
+    for log in logs:
+        benchmark = replace(registry.of_file(Path(log.dataset), ()), name=_folder(log.dataset))
+        folder = None if out is None else Path(out)
+        if folder is not None and len(logs) > 1:
+            folder /= _folder(model or log.model) + f"/{benchmark.name}"
+            folder = next(
+                one for n in range(1, 99) if (one := folder if n == 1 else Path(f"{folder}_{n}")) not in taken
+            )
+            taken.add(folder)
+        more: dict[str, Any] = {"out": folder, "model": model, "seed": seed, "metrics": metrics}
+        found.append(_run(items_of(log), benchmark, log.files, str(log.files[0]), about, **more))
+    return found
+
+
+def _folder(name: str) -> str:
+    return re.sub(r"[^\w.@-]+|^\.+", "_", name) or "log"
+
+
+def _run(
+    found: Foreign, benchmark: Benchmark, files: Sequence[Path], subject: str, about: Mapping[str, str], *,
+    out: str | Path | None, average: str | None = None, model: str | None = None, seed: int = 0,
+    metrics: Sequence[Metric] = (),
+) -> Result:  # fmt: skip
     called = model or found.model or " + ".join(path.name.partition(".")[0] for path in files)
     parts = _parts(_benchmark_id(found, benchmark), called, files, seed, metrics)
     folder = None if out is None else Path(out)
     with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
         if folder is not None:
             claim(folder, parts, command="metrics")
-            origin, commit, licence = _kept_origin(folder, origin, commit, licence)
+            about = dict(zip(_ORIGIN, _kept_origin(folder, *about.values()), strict=True))
         rows, outcomes = [*ROWS, *metrics], outcomes_of(found.rows)
         require_groups(found.rows, benchmark, average, subject)
         measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=found.outcomes_only)
-        about: dict[str, Any] = {"layout": found.layout, "source": origin, "commit": commit, "licence": licence}
-        about |= {"notes": found.notes, "unknown": _unknown(found), "outcomes_only": found.outcomes_only}
-        record = _record("items", parts, measured, files, about, len(found.rows), out, _choices(found.rows))
+        said = {"layout": found.layout, "notes": [*found.notes], "unknown": _unknown(found)}
+        more: dict[str, Any] = {**about, **said, "outcomes_only": found.outcomes_only}
+        record = _record("items", parts, measured, files, more, len(found.rows), out, _choices(found.rows))
         if folder is not None:
             record = write_run(folder, record, found.rows, outcomes, {item.id: item for item in found.items}, rows)
         return Result(record, found.rows, outcomes)

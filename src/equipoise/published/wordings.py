@@ -172,12 +172,12 @@ def whatsup(sheets: Sequence[Sheet]) -> Foreign:
         (_, first), *reworded = by_wording.items()
         for wording, others in reworded:
             tags = {"split": "controlled_a", "group": "controlled", "wording": wording, "relation": relation}
-            won, positives = float(first[0].right), [float(others[0].right)]
+            won, positives = float(bool(first[0].right)), [float(bool(others[0].right))]
             answers = (*first, *others)
             rows.append(scored(f"{image}/{wording}", image, tags, won, 0.5, positives=positives, answers=answers))
     notes = ["Orig. is the accuracy with the first prompt, Aug. the share right with it and with another wording"]
     for label in dict.fromkeys(row["prompt_label"] for row in sheet.rows):
-        right = [answer.right for some in asked.values() for row, answer in some if row["prompt_label"] == label]
+        right = [bool(answer.right) for some in asked.values() for row, answer in some if row["prompt_label"] == label]
         notes.append(f"accuracy with {label!r}: {sum(right) / len(right):.1%}")
     return Foreign("What's Up's answers to several prompts", rows, True, notes, fit=lambda rows, _: (rows, ()))
 

@@ -265,7 +265,7 @@ def json_array(window: Window, name: str) -> Iterator[Any]:
         return
     while True:
         window.peek()
-        yield _element(window, name)
+        yield element(window, name)
         mark = window.peek()
         if mark == "]":
             return
@@ -275,7 +275,7 @@ def json_array(window: Window, name: str) -> Iterator[Any]:
         window.at += 1
 
 
-def _element(window: Window, name: str) -> Any:
+def element(window: Window, name: str) -> Any:
     while True:
         try:
             value, end = DECODER.raw_decode(window.text, window.at)
