@@ -138,7 +138,8 @@ def test_the_layouts_of_samples(tmp_path: Path) -> None:
 def sample(epoch: int, said: str, value: str) -> dict[str, Any]:
     return {
         "id": 1, "epoch": epoch, "input": "What?", "choices": ["cat", "dog"], "target": "A",
-        "output": {"choices": [{"message": {"content": said}}]}, "scores": {"choice": {"value": value, "answer": said[-1]}},
+        "output": {"choices": [{"message": {"content": said}}]},
+        "scores": {"choice": {"value": value, "answer": said[-1]}},
     }  # fmt: skip
 
 
@@ -169,8 +170,8 @@ def test_a_log_becomes_a_run(tmp_path: Path) -> None:
     ("said", "place"),
     [
         ("B", 1), ("(B)", 1), ("**B**", 1), ("b. dog", 1), ("Dog", 1), ("The correct answer is:\nB. dog", 1),
-        ("ANSWER: B", 1), ("A dog is shown.", 1), ("答案是B.", 1), ("Neither a cat nor a dog.", None), ("D. C. cat", None),
-        ("", None), ("E", None),
+        ("ANSWER: B", 1), ("A dog is shown.", 1), ("答案是B.", 1), ("Neither a cat nor a dog.", None),
+        ("D. C. cat", None), ("", None), ("E", None),
     ],
 )  # fmt: skip
 def test_the_option_that_an_answer_names(said: str, place: int | None) -> None:
