@@ -271,17 +271,19 @@ def test_a_harm_is_said_in_the_headline(told: Callable[..., Models]) -> None:
     assert (
         "With our recipe the usual score shows no significant change (+0.0 [" in line and "not significant" not in line
     )
-    parts = dict(steps(models, found, changes(models, COLUMNS, "base"), COLUMNS))
-    assert "usual score rises by 25.0 points" in parts["With the usual hard negatives"]
-    assert "usual score 60.0" in parts["The base"]
-    assert parts["The same texts with our recipe"].count("shows no significant change") == len(COLUMNS)
+    heads, *rows = steps(models, found, changes(models, COLUMNS, "base"), COLUMNS)
+    assert heads[1:] == [column.title for column in COLUMNS]
+    parts = {row[0]: row[1:] for row in rows}
+    assert parts["base"][0] == "60.0 %"
+    assert parts["usual negatives, against captions alone"][0].startswith("+25.0 [")
+    assert all(cell.endswith(", p = 1.0000") for cell in parts["Equipoise, against captions alone"])
 
 
 def test_what_is_not_clear_is_not_claimed(told: Callable[..., Models]) -> None:
     models = told({USUAL.label: (201, 40)})
     found = changes(models, COLUMNS)
     line = headline(found, COLUMNS)
-    assert line.count("shows no significant change") == 4 and "still right" not in line
+    assert line.count("shows no significant change") == 4 == line.count(", p = ") and "still right" not in line
     assert all("not significant" in part for part in findings(found, found)[0].split("; "))
 
 
@@ -326,7 +328,7 @@ def test_the_picture_is_an_item_that_the_usual_negatives_broke(told: Callable[..
     shown = str(picture(models, "replace", _Dot(), texts))
     assert "caption 120" in shown  # the first with an unseen word that is right in all others and c > n > p there
     assert shown.count('class="order"') == len(ROWS)
-    assert "one of 80 of 400 that the usual negatives broke" in shown and "fixed 0. Equipoise broke 0 and" in shown
+    assert "broke 80 of 400 items like this one and fixed 0; Equipoise broke 0 and" in shown
     assert picture(told({}), "replace", _Dot(), texts) is None
 
 

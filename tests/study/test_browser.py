@@ -143,6 +143,7 @@ def test_pairs_by_keyboard(make: Make, visit: Visit) -> None:
 def test_by_touch(make: Make, visit: Visit) -> None:
     folder = make()
     phone = visit(write(folder), 390)
+    assert phone.locator("#start .touch").is_visible() and not phone.locator("#start .typed").is_visible()
     begin(phone)
     phone.locator("#texts button").nth(2).click()
     phone.click("#tie")

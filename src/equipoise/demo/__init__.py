@@ -196,7 +196,7 @@ def build_page(story: Story, models: Models) -> Page:
         notes=[
             f"{seeds} finetuning run(s) of each kind. Intervals are over pictures"
             f"{' and seeds' if seeds > 1 else ', not over seeds (`equipoise demo --seeds 3` has more)'}. A change is "
-            "significant if its interval leaves zero out and its p-value, corrected for all "
+            "significant if its interval excludes zero and its p-value, corrected for all "
             f"{len(story.columns) * (len(ROWS) - 2)} changes against captions alone, is below 0.05.",
             "Only the text tower is finetuned, with the same number of steps for every model.",
             "Orderings and single items are those of the first seed; all other numbers are means over seeds.",

@@ -9,14 +9,14 @@ from statistics import NormalDist
 import numpy as np
 
 from equipoise.core import stats
-from equipoise.demo.stories import BASE, BOTH, CONTROL, OURS, USUAL, Column
+from equipoise.demo.stories import BASE, CONTROL, OURS, USUAL, Column
 from equipoise.evaluation.comparing.differences import Run, average
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.record import Change, Interval, Numbers
 from equipoise.evaluation.sets.retrieval import TOPS, RetrievalRow
 from equipoise.evaluation.sets.scoring import means
-from equipoise.report.tables import signed
+from equipoise.report.comparison import change_words
 
 
 @dataclass(frozen=True)
@@ -113,46 +113,30 @@ def headline(found: Table, columns: Sequence[Column]) -> str:
     )
 
 
-def steps(models: Models, found: Table, from_base: Table, columns: Sequence[Column]) -> list[tuple[str, str]]:
-    """A heading and a sentence for each model."""
-    first = ", ".join(f"{column.title} {100 * value_of(models[BASE.label], column)[0]:.1f}" for column in columns)
-    texts = [
-        ("The base", f"Before finetuning, in percent: {first}."),
-        (
-            "Finetuned on captions alone",
-            f"Against the base: {_all(from_base[CONTROL.label])}. The models below are compared with this one, so "
-            "only the edits differ.",
-        ),
-    ]
-    names = {
-        USUAL.label: "With the usual hard negatives",
-        BOTH.label: "With matched hard negatives and hard positives",
-        OURS.label: "The same texts with our recipe",
-    }
-    return texts + [(name, f"Against captions alone: {_all(found[label])}.") for label, name in names.items()]
+def steps(models: Models, found: Table, from_base: Table, columns: Sequence[Column]) -> list[list[str]]:
+    """A row for each model, the names of the columns first: what it scores, or by how much it changed."""
+    base = [f"{100 * value_of(models[BASE.label], column)[0]:.1f} %" for column in columns]
+    rows = [["in points", *(column.title for column in columns)], ["base", *base]]
+    changes = [(f"{CONTROL.label}, against the base", from_base[CONTROL.label])]
+    changes += [(f"{label}, against {CONTROL.label}", row) for label, row in found.items()]
+    return rows + [[name, *(change_words(row[column.title]) for column in columns)] for name, row in changes]
 
 
 def findings(found: Table, from_base: Table) -> list[str]:
     lines = []
     for other, changes in ((CONTROL.label, found), (BASE.label, from_base)):
         for label, row in changes.items():
-            parts = [f"{title} {_with_interval(one)}" for title, one in row.items()]
+            parts = [
+                f"{title} {change_words(one)}{'' if one.significant else ', not significant'}"
+                for title, one in row.items()
+            ]
             lines.append(f"{label} against {other}: {'; '.join(parts)}.")
     return lines
 
 
-def _all(row: Mapping[str, Change]) -> str:
-    return "; ".join(f"{title} {_moved(one)}" for title, one in row.items())
-
-
 def _moved(one: Change) -> str:
     if not one.significant:
-        return f"shows no significant change ({_with_interval(one, '')})"
+        return f"shows no significant change ({change_words(one)})"
     way = "rises" if one.difference > 0 else "falls"
     low, high = sorted(abs(100 * value) for value in one.interval)
     return f"{way} by {abs(100 * one.difference):.1f} points [{low:.1f}, {high:.1f}]"
-
-
-def _with_interval(one: Change, doubt: str = ", not significant") -> str:
-    unclear = "" if one.significant else doubt
-    return f"{signed(one.difference)} [{signed(one.interval.low)}, {signed(one.interval.high)}{unclear}]"

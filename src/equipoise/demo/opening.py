@@ -14,6 +14,7 @@ from equipoise.demo.numbers import Models, Table
 from equipoise.demo.stories import BASE, CONTROL, OURS, ROWS, USUAL, Column
 from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores
+from equipoise.report.comparison import change_words
 from equipoise.report.orderings import CLASSES, classify_all
 from equipoise.report.svg import at, axis, el, figure, line, row, strip, table
 from equipoise.report.tables import signed
@@ -55,9 +56,9 @@ def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, 
     captions = el("dl", *(part for pair in zip(terms, said, strict=True) for part in pair), class_="captions")
     words = el(
         "p",
-        f"Best score first. This item was chosen: it is one of {flips[USUAL.label][0]:,} of {len(items):,} that the "
-        f"usual negatives broke, compared with captions alone. They fixed {flips[USUAL.label][1]:,}. {OURS.label} "
-        f"broke {flips[OURS.label][0]:,} and fixed {flips[OURS.label][1]:,}.",
+        f"Best score first. The usual negatives broke {flips[USUAL.label][0]:,} of {len(items):,} items like this one "
+        f"and fixed {flips[USUAL.label][1]:,}; {OURS.label} broke {flips[OURS.label][0]:,} and fixed "
+        f"{flips[OURS.label][1]:,}.",
         class_="soft",
     )
     image = el("img", src=f"data:image/jpeg;base64,{data}", alt=caption)
@@ -96,8 +97,7 @@ def chart(found: Table, columns: Sequence[Column]) -> Markup:
 
 
 def _points(change: Change) -> str:
-    low, high = map(signed, change.interval)
-    return f"{signed(change.difference)} [{low}, {high}]{'' if change.significant else ' ~'}"
+    return change_words(change)
 
 
 def _row(title: str, one: Change, end: int) -> Markup:

@@ -58,7 +58,7 @@ class Page:
     lead: Sequence[str]  # paragraphs
     chapters: Sequence[Chapter]
     opening: Sequence[Markup] = ()  # in place of the example: what the page shows before all else
-    story: Sequence[tuple[str, str]] = ()  # steps: a heading and a paragraph; the findings are folded below them
+    story: Sequence[Sequence[str]] = ()  # a table, its heads first; the findings are folded below it
     findings: Sequence[str] = ()
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
