@@ -216,7 +216,7 @@ def main() -> None:
     if found:
         print("Differences are over photos and seeds, as `equipoise compare` has them.")
         print(
-            f"\\*: significant: the interval leaves zero out, and p, corrected (Holm) for all {len(found)} "
+            f"\\*: significant: the interval excludes zero, and p, corrected (Holm) for all {len(found)} "
             "comparisons, is below 0.05."
         )
         print("Bold: significantly better than every other row of its table.")

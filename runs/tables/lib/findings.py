@@ -1,6 +1,6 @@
 """Which claims of the hard-positive paper hold where: in its own numbers and in this form.
 
-A claim has a direction. Ours are paired differences that count only where their interval leaves zero out; the paper
+A claim has a direction. Ours are paired differences that count only where their interval excludes zero; the paper
 gives no intervals, so its own differences are read as they are printed.
 """
 

@@ -348,12 +348,12 @@ class Change(_Part):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves zero out."""
+        """Whether the interval excludes zero."""
         return self.interval.low > 0 or self.interval.high < 0
 
     @property
     def significant(self) -> bool:
-        """Whether the interval leaves zero out and the corrected p-value is below 0.05."""
+        """Whether the interval excludes zero and the corrected p-value is below 0.05."""
         return self.clear and self.adjusted is not None and self.adjusted < 0.05
 
 

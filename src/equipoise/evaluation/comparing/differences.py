@@ -92,7 +92,7 @@ def difference(
     path: Sequence[str] = (),
     least: int = 1,
 ) -> Difference:
-    """second - first for every metric: value, 95% interval, whether the interval leaves zero out.
+    """second - first for every metric: value, 95% interval, whether the interval excludes zero.
 
     `path` and `least` average over groups as `Averages.macro` does (REPLACE: ("split",)), so that the difference is
     that of the two headlines.
