@@ -13,7 +13,7 @@ import pytest
 from equipoise.core.errors import UserError
 from equipoise.evaluation.results import read_run
 from equipoise.published.logs.groups import items_of
-from equipoise.published.logs.reading import read_logs
+from equipoise.published.logs.reading import read_logs, refuse_unknown
 from equipoise.published.logs.said import Said, option, read
 from equipoise.published.measuring import log_runs
 
@@ -198,6 +198,8 @@ def test_named_columns(tmp_path: Path) -> None:
 def refused(path: Path, columns: str = "") -> str:
     with pytest.raises(UserError) as error:
         found = read_logs([path], columns)
+        if found is None:
+            refuse_unknown([path])
         assert found is not None
         log_runs(found[0])
     return str(error.value)

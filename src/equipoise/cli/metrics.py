@@ -72,7 +72,7 @@ def metrics(
     from equipoise.evaluation.averages import summarise
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.outcomes import ROWS, outcomes_of
-    from equipoise.published.logs.reading import read_logs
+    from equipoise.published.logs.reading import read_logs, refuse_unknown
     from equipoise.published.reading import read_any
     from equipoise.report.captions import LEGEND, WORDS, caveats, chance_line, graded_line, metrics_caption
     from equipoise.report.tables import metrics_rows, render, result_rows
@@ -96,6 +96,7 @@ def metrics(
             *logs, shown, out, model=model, origin=origin, commit=commit, licence=licence, seed=seed, metrics=own
         )
         return
+    refuse_unknown(scores)
     if bench is None and out is None:
         summary: Summary = summarise(outcomes_of(read_any(scores, None).rows), seed, metrics=[*ROWS, *own])
         below = [chance_line(summary.overall, {}), graded_line(summary.overall)]

@@ -17,7 +17,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="the table as a list of obj
 
 
 def report(
-    runs: list[Path] = typer.Argument(..., help="run folders, or folders of runs"),
+    runs: list[Path] = typer.Argument(..., help="run folders, folders of runs, or logs of a harness"),
     out: Path | None = typer.Option(None, help="file to write; tables are printed without it"),
     images: Path | None = typer.Option(None, help="a folder, tar or Parquet shards; default: as in the runs"),
     points: Path | None = typer.Option(None, help="JSON file with other numbers (people, a paper): rows of the table"),
@@ -46,7 +46,8 @@ def report(
             typer.echo(printable(line))
         return
     from equipoise.data.images import open_source
-    from equipoise.evaluation.results import find_runs
+    from equipoise.evaluation.results import find_runs, read_run
+    from equipoise.report.card import is_of_answers, write_card
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import check_page, report_page, write_page
     from equipoise.report.plane import with_retention
@@ -63,7 +64,20 @@ def report(
         raise UserError("--title and --about are for the page (--format html)")
     if images is not None:
         open_source(images)  # a wrong path is refused before anything is read
-    found = [record for _, record in find_runs(runs)]
+    if table is None and out is not None and not any([*run.rglob("result.json")] for run in runs):
+        from equipoise.published.logs.reading import read_logs
+        from equipoise.published.measuring import log_runs
+
+        if (logs := read_logs(runs)) is not None:
+            write_card(out, [(one.record, one.rows) for one in log_runs(logs[0])], title, seed)
+            typer.echo(printable(f"open {out}"))
+            return
+    held = find_runs(runs)
+    found = [record for _, record in held]
+    if table is None and out is not None and all(map(is_of_answers, found)):
+        write_card(out, [read_run(folder) for folder, _ in held], title, seed)
+        typer.echo(printable(f"open {out}"))
+        return
     sets = [record for record in found if record.kind != "items"]
     if table is None or len(sets) < len(found):
         chapters = read_chapters(runs, read_points(points) if points else ())

@@ -326,6 +326,7 @@ def _csv(lines: Sequence[Line]) -> str:
     fields = [name for name in about if name == "n_positives" or any(name in row for row in rows)]
     numbers = [line.numbers for line in lines]
     sides = ["texts", *(["images"] if any(one.image_ties is not None for one in numbers) else []), "sets"]
+    sides += ["answers"] if shown((one.metrics for one in numbers), "answers") else []
     for side in sides:
         metrics = shown((line.numbers.metrics for line in lines), side, always=True)
         fields += ["image_n", "image_ties"] if side == "images" else []

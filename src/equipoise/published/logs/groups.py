@@ -37,7 +37,7 @@ def items_of(log: Log) -> Foreign:
             ItemScores(
                 id=f"{log.dataset}/{group[0].key}{f'#{number}' if number > 1 else ''}",
                 image=group[0].image,
-                tags=_tags(group),
+                tags=_tags(group) | ({"question": group[0].question[:MOST_KEPT]} if group[0].question else {}),
                 answers=tuple(_answers(found)),
             )
         )

@@ -31,6 +31,7 @@ HARNESSES = (
     Harness(inspect_ai.NAME, inspect_ai.known, inspect_ai.read_all),
     Harness(llava.NAME, lambda record: llava.known(record) or llava.is_question(record), llava.read_all),
 )
+SUMMARIES = ("_acc.csv", "_score.csv", "results.json")  # printed scores, read with the log next to them
 KINDS = {".xlsx", ".tsv", ".csv", ".json", ".jsonl", ".eval"}
 
 
@@ -64,16 +65,21 @@ def read_logs(paths: Sequence[Path], columns: str = "", own: str | None = None) 
         else:
             by_harness.setdefault(harness, []).append(file)
     if not by_harness:
-        if any(path.is_dir() or kind_of(path) in {".xlsx", ".eval"} for path in paths):
-            raise UserError(
-                f"{' '.join(map(str, paths))}: no log of {', '.join(one.name for one in harnesses)} in it. Name the "
-                "columns of another file: --columns question=...,answer=...,truth=..."
-            )
         return None
     return [log for harness, files in by_harness.items() for log in harness.read(files)], passed
+
+
+def refuse_unknown(paths: Sequence[Path]) -> None:
+    """What no other reader of `metrics` takes either."""
+    if any(path.is_dir() or kind_of(path) in {".xlsx", ".eval"} for path in paths):
+        raise UserError(
+            f"{' '.join(map(str, paths))}: no log of {', '.join(one.name for one in HARNESSES)} in it. Name the columns of "
+            "another file: --columns question=...,answer=...,truth=..."
+        )
 
 
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    return sorted(file for file in path.rglob("*") if file.is_file() and kind_of(file) in KINDS)
+    found = (file for file in path.rglob("*") if file.is_file() and kind_of(file) in KINDS)
+    return sorted(file for file in found if not file.name.endswith(SUMMARIES))
