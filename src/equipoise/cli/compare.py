@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
 from equipoise.cli.options import AverageOption, FormatOption, Seed, form_name, split_names
-from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.errors import UserError, did_you_mean, printable
 
 
 def compare(
@@ -40,6 +41,12 @@ def compare(
     form: FormatOption = "text",
     columns: str = typer.Option("", help="columns of --format md, latex, csv or json, with commas between"),
     summary: bool = typer.Option(False, "--summary", help="five lines of Markdown, for a chat or a CI summary"),
+    one_model: bool = typer.Option(
+        False,
+        "--same-model",
+        help="two runs or logs of what should be one model (two servings, precisions, versions): which answers differ, "
+        "where, and whether the scores are the same within 1 point",
+    ),
     seed: Seed = 0,
     as_json: bool = typer.Option(False, "--json"),
 ) -> None:
@@ -55,6 +62,9 @@ def compare(
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
+    if one_model:
+        _show_same(runs, as_json)
+        return
     folders = [seeds_of(text) for text in runs]
     own = own_metrics(folders[0])
     flipped_on, most = _flips(flips, own)
@@ -97,3 +107,26 @@ def _flips(text: str, own: Sequence[str]) -> tuple[str, int]:
     if not (count or "10").isdecimal():
         raise UserError(f"--flips {text}: expected METRIC:N, N a whole number, as in {name}:10")
     return name, int(count or 10)
+
+
+def _show_same(runs: Sequence[str], as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from equipoise.evaluation.comparing.same_model import same_model
+    from equipoise.evaluation.results import read_run
+    from equipoise.published.logs.reading import read_logs
+    from equipoise.published.measuring import log_runs
+    from equipoise.report.comparison import same_model_lines
+
+    if len(runs) != 2:
+        raise UserError("--same-model compares two runs or logs: equipoise compare A B --same-model")
+    sides = []
+    for path in map(Path, runs):
+        logs = None if (path / "result.json").exists() else read_logs([path])
+        if logs is not None and len(logs[0]) != 1:
+            raise UserError(
+                f"{path}: {len(logs[0])} logs; name one file, or keep them as runs: equipoise metrics {path} --out RUN"
+            )
+        sides.append(log_runs(logs[0])[0].rows if logs is not None else read_run(path)[1])
+    found = same_model(sides[0], sides[1], runs)
+    typer.echo(json.dumps(asdict(found), indent=2) if as_json else "\n".join(map(printable, same_model_lines(found))))

@@ -46,6 +46,7 @@ _BIVLC, _OUTCOMES = ("caption", "negative_caption", "type"), f"the outcomes of B
 _SUGARCREPE = ("filename", "caption", "negative_caption", "type", "subtype", "correct")
 LAYOUTS = (
     Layout("winoground", ("label", "score"), scores.winoground, _SCORES, r"\d+_c[01]_i[01]"),
+    Layout("winoground", scores.RATED, scores.rated, "a judge's numbers for Winoground's images and captions"),
     Layout("valse", ("label", "score", "instrument"), scores.valse, "the scores of VALSE's valid items", r".+_[cf]"),
     Layout("predicate-noun", scores.PREDICATE_NOUN, scores.predicate_noun, f"the scores of {ROWS:,} rows", files=2),
     Layout("sugarcrepe-pp", scores.PP, scores.sugarcrepe_pp, "the cosines of SugarCrepe++'s items"),

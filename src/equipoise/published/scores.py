@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -46,6 +47,25 @@ def winoground(sheets: Sequence[Sheet]) -> Foreign:
         four = [score[f"{number}_{part}"] for part in FOUR]
         rows.append(two_by_two(item_id("winoground", "test", number), images, {"split": "test"}, four))
     return Foreign("Winoground's labels", rows)
+
+
+RATED = ("i0c0_result", "i0c1_result", "i1c0_result", "i1c1_result")
+
+
+def rated(sheets: Sequence[Sheet]) -> Foreign:
+    """A judge's number and reasons for each image and caption of an example (VIEScore with GPT-4V)."""
+    (sheet,) = sheets
+    rows, without = [], []
+    for row in sheet.rows:
+        found = [one.get("score") if isinstance(one, dict) else None for one in (row[name] for name in RATED)]
+        four = [float(one) for one in found if isinstance(one, int | float) and math.isfinite(one)]
+        if len(four) < len(RATED):
+            without.append(str(row["key"]))
+            continue
+        images = [f"ex_{row['key']}_img_0.png", f"ex_{row['key']}_img_1.png"]
+        rows.append(two_by_two(item_id("winoground", "test", row["key"]), images, {"split": "test"}, four))
+    note = f"without a number: {len(without):,} examples ({', '.join(without[:5])})" if without else ""
+    return Foreign("a judge's numbers for Winoground", rows, notes=[note])
 
 
 def valse(sheets: Sequence[Sheet]) -> Foreign:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from equipoise.core.errors import UserError, did_you_mean, printable
 from equipoise.evaluation.comparing.folders import Compared, Flips
 from equipoise.evaluation.comparing.gate import Passed
 from equipoise.evaluation.comparing.models import Placed
+from equipoise.evaluation.comparing.same_model import SameModel
 from equipoise.evaluation.metrics import SET_METRICS, MetricInfo, info, shown
 from equipoise.evaluation.record import Change, Comparison
 from equipoise.report import Format, fold, text_table
@@ -310,3 +311,26 @@ def gate_line(gate: Passed) -> str:
         f"{gate.metric}:{gate.points:g} {words[gate.verdict]}: {gate.benchmark}, {gate.after}: loss "
         f"{gate.loss:+.2f} points [{gate.low:+.2f}, {gate.high:+.2f}]{seen}{alone}"
     )
+
+
+def same_model_lines(found: SameModel) -> Iterator[str]:
+    """What `compare --same-model` prints."""
+    what = "answers" if found.correlation is None else "scores"
+    alone = (
+        f" ({found.only[0]:,} of the first and {found.only[1]:,} of the second are not in both)"
+        if any(found.only)
+        else ""
+    )
+    yield f"{found.n:,} items in both{alone}; of {found.pairs:,} {what} {100 * found.changed:.1f}% differ"
+    if found.correlation is not None:
+        yield f"correlation of the scores: {found.correlation:.3f}"
+    if found.difference == found.difference:
+        low, high = map(signed, found.interval)
+        yield f"score, second less first: {signed(found.difference)} points [{low}, {high}]"
+    yield f"verdict: {found.verdict}"
+    for way, groups in found.where.items():
+        yield f"differ by {way}: " + ", ".join(
+            f"{value} {100 * share:.1f}% of {n:,}" for value, (n, share) in groups.items()
+        )
+    for number, suspect in enumerate(found.suspects, 1):
+        yield f"check {number}: {suspect}"

@@ -72,9 +72,10 @@ def read_logs(paths: Sequence[Path], columns: str = "", own: str | None = None) 
 def refuse_unknown(paths: Sequence[Path]) -> None:
     """What no other reader of `metrics` takes either."""
     if any(path.is_dir() or kind_of(path) in {".xlsx", ".eval"} for path in paths):
+        names = ", ".join(one.name for one in HARNESSES)
         raise UserError(
-            f"{' '.join(map(str, paths))}: no log of {', '.join(one.name for one in HARNESSES)} in it. Name the columns of "
-            "another file: --columns question=...,answer=...,truth=..."
+            f"{' '.join(map(str, paths))}: no log of {names} in it. Name the columns of another file: --columns "
+            "question=...,answer=...,truth=..."
         )
 
 
