@@ -26,3 +26,15 @@ def test_every_printed_number_is_met(ledger: Any, shared_data: Path) -> None:
     assert all(one.met or one.why != "NOT EXPLAINED" for one in found)
     wrong = found[0]._replace(printed=("0.00", *found[0].printed[1:]))
     assert not wrong.met and wrong.why == "NOT EXPLAINED"
+
+
+@pytest.mark.slow
+def test_every_stated_number_of_the_logs_is_found(ledger: Any, shared_data: Path) -> None:
+    if not (shared_data / "harness_logs").is_dir():
+        pytest.skip("the logs are not here")
+    script = ledger("logs")
+    found = [*script.logs(shared_data / "harness_logs"), *script.scorers(shared_data / "t2i_scores")]
+    assert [(one.what, round(one.found, 1)) for one in found if not one.same] == [
+        ("the text changes", 49.8), ("plain", 49.8), ("all rotations", 33.9),
+    ]  # fmt: skip
+    assert len(found) > 50 and all(one.same or one.why for one in found)
