@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equipoise import __version__
+from equipoise.cli.asking import Batches, announce, ask_of, batches, print_plan
 from equipoise.cli.audit import audit
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.compare import compare
@@ -59,6 +60,8 @@ ModelSpec = Annotated[
         "py:module:factory, world"
     ),
 ]
+
+ASKING: Any = {"rich_help_panel": "Models that answer"}
 
 app.add_typer(bench_commands, name="bench")
 for verb in (audit, metrics, perturb, report, compare):
@@ -152,6 +155,14 @@ def evaluate(
     skip_preflight: bool = typer.Option(
         False, "--skip-preflight", help="do not check the model first; tables will say so"
     ),
+    ask: str | None = typer.Option(
+        None, help="of a model that answers: wordings,orders,prompts:5,repeats:2; default wordings,orders", **ASKING
+    ),
+    until: str | None = typer.Option(None, help="stop when known to so many points, e.g. brittleness:2", **ASKING),
+    dry_run: bool = typer.Option(False, "--dry-run", help="print requests, tokens and cost; ask nothing", **ASKING),
+    price: str | None = typer.Option(None, help="dollars a million tokens in and out, e.g. 2.5,10", **ASKING),
+    batch_out: Path | None = typer.Option(None, help="write the requests as OpenAI batch files", **ASKING),
+    batch_in: list[Path] | None = typer.Option(None, help="read the results of such batches", **ASKING),
     seed: Seed = 0,
     form: FormatOption = "text",
     verbose: bool = typer.Option(False, "--verbose", help="print all statistics; --json always has them"),
@@ -164,6 +175,7 @@ def evaluate(
     shown = form_name(form, as_json)
     passed = {name: str(value) if isinstance(value, Path) else value for name, value in locals().items()}
     del passed["shown"]
+    passed["batch_in"] = [str(path) for path in batch_in or ()]
     names = split_names(bench)
     if not names:
         raise UserError(f"--bench {bench!r}: names no benchmark; `equipoise bench list` shows all")
@@ -172,6 +184,7 @@ def evaluate(
     from equipoise.core.provenance import default_cache
     from equipoise.data.identity import steady
     from equipoise.embedding.cache import EmbeddingCache, joined
+    from equipoise.evaluation.asking.until import parse_until
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.results import benchmark_id, refuse_early
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
@@ -182,6 +195,8 @@ def evaluate(
     from equipoise.report.tables import render, result_rows
 
     rows = []
+    if until is not None:
+        parse_until(until)
     device_named(device)
     kind, own = kind_named(model), load_metrics(metric or [])
     loaded = read_benchmarks(
@@ -196,10 +211,23 @@ def evaluate(
     for one in loaded if kind in OF_PHOTOS else ():
         if one.kind == "items":
             check_photos(one.items[:limit], one.images, allow_missing)  # before torch, which takes seconds to load
+    if dry_run and ask is None and kind not in ("served", "py"):
+        raise UserError(f"--dry-run counts the requests of a model that answers; {kind}: gives scores. Give --ask too")
     if shown == "text" and is_watched():
         typer.echo(printable(f"loading {model.partition('?')[0]} ..."), err=True)  # options may hold a key by mistake
     with steady(), joined() as ranks:
         judged, store = load_model(model, device=device, dtype=dtype), None if no_cache else cache or default_cache()
+        wanted = ask_of(judged, ask)
+        if wanted is None and (until or dry_run or batch_out or batch_in):
+            raise UserError(f"--until, --dry-run and batches are for a model that answers; {kind}: gives scores")
+        if wanted is not None and dry_run:
+            print_plan(loaded, wanted, limit, price, not skip_preflight, as_json)
+            return
+        if wanted is not None and ranks.number == 0:
+            files = Batches(batch_out, batch_in or ())
+            if files and not batches(judged, loaded, wanted, limit, store or default_cache(), files):
+                return
+            announce(loaded, wanted, limit, price)
         checks = _preflight(judged, model, store, skip_preflight) if ranks.number == 0 else None
         results = evaluate_loaded(
             judged,
@@ -213,6 +241,8 @@ def evaluate(
             preflight=checks,
             seed=seed,
             metrics=own,
+            ask=wanted,
+            until=until,
             arguments=passed,
             ranks=ranks,
         )

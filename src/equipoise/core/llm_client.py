@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import base64
 import functools
-import hashlib
 import http.client
 import json
 import logging
 import os
 import random
 import re
-import sqlite3
 import threading
 import time
 import urllib.error
@@ -26,73 +24,11 @@ import urllib.request
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from equipoise.core.answer_store import Answer as Answer
+from equipoise.core.answer_store import Answers
 from equipoise.core.errors import UserError
-
-
-class Answer(NamedTuple):
-    text: str
-    finish: str  # "stop"; "length" if the answer was cut; "refused" if the server refused the request
-
-
-class Answers:
-    """Answers on disk (SQLite), or in memory if no folder is given."""
-
-    def __init__(self, folder: str | None) -> None:
-        self.path = None if folder is None else Path(folder) / "llm.sqlite"
-        self._lock = threading.Lock()
-        try:
-            if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            name = ":memory:" if self.path is None else str(self.path)
-            self._database = sqlite3.connect(name, timeout=60, check_same_thread=False)
-        except (sqlite3.Error, OSError) as error:
-            raise self._failed(error) from None
-        for setting in ("journal_mode=WAL", "synchronous=NORMAL"):
-            self._run(f"PRAGMA {setting}")
-        self._run("CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, text TEXT NOT NULL, finish TEXT NOT NULL)")
-        self._run("CREATE TABLE IF NOT EXISTS spent (key BLOB PRIMARY KEY, requests INTEGER NOT NULL)")
-
-    def _failed(self, error: Exception) -> UserError:
-        return UserError(
-            f"{self.path}: the cache of the model's answers failed ({error}); free disk space, name another "
-            "--cache, or delete it"
-        )
-
-    def _run(self, statement: str, *values: Any) -> tuple[Any, int]:
-        """The first row found, and the number of rows changed."""
-        try:
-            with self._lock, self._database:
-                done = self._database.execute(statement, values)
-                return done.fetchone(), done.rowcount
-        except sqlite3.Error as error:
-            raise self._failed(error) from None
-
-    def get(self, name: str) -> Answer | None:
-        row, _ = self._run("SELECT text, finish FROM answers WHERE key = ?", _key(name))
-        return None if row is None else Answer(*row)
-
-    def put(self, name: str, answer: Answer) -> None:
-        # A lone surrogate is legal in JSON, but not in UTF-8.
-        text = answer.text.encode("utf-8", "replace").decode()
-        self._run("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", _key(name), text, answer.finish)
-
-    def spend(self, name: str, most: int) -> bool:
-        """Count a request of `name` before it is sent; False if there were `most` already."""
-        self._run("INSERT OR IGNORE INTO spent VALUES (?, 0)", _key(name))
-        more = "UPDATE spent SET requests = requests + 1 WHERE key = ? AND requests < ?"
-        return self._run(more, _key(name), most)[1] == 1
-
-    def spent(self, name: str) -> int:
-        row, _ = self._run("SELECT requests FROM spent WHERE key = ?", _key(name))
-        return 0 if row is None else int(row[0])
-
-
-def _key(name: str) -> bytes:
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
-
 
 _LONGEST_PAUSE = 60.0
 _MOST_BYTES = 1 << 20  # of a response
@@ -126,6 +62,8 @@ class LlmSettings:
     pause: float = 1.0  # seconds before the second try; doubles each time
     cache: str | None = None  # folder; None: in memory
     budget: int | None = None  # requests to this model at this address, over all tries and runs with this cache
+    rpm: int | None = None  # requests a minute, at most
+    tpm: int | None = None  # tokens a minute, at most, as the server counts them
 
     def __post_init__(self) -> None:
         check_key_name(self.key_variable)
@@ -177,6 +115,7 @@ class Llm:
         self._answered = False
         self._refused = 0
         self._counting = threading.Lock()
+        self._pace = _Pace(settings.rpm, settings.tpm)
         self._given = self._kept = 0
         address = urllib.parse.urlsplit(settings.url)
         if address.scheme == "http" and address.hostname not in _THIS_MACHINE and any(settings.secrets()):
@@ -220,12 +159,14 @@ class Llm:
             time.sleep(pause)
             # Jitter, so that threads that failed together do not retry together.
             pause = min(_LONGEST_PAUSE, settings.pause * 2**attempt * (0.75 + random.random() / 2))
+            self._pace.wait()
             self.spend()
             try:
                 reply = _within(settings.timeout, functools.partial(_fetch, request, settings.timeout))
                 if reply.code < 300:
-                    choice = _read_body(reply.body)
+                    choice, tokens = _read_body(reply.body)
                     self._answered = True
+                    self._pace.used(tokens)
                     return choice
             except (OSError, http.client.HTTPException, ValueError) as error:  # URLErrors and time-outs are OSErrors
                 failure = self._safe(f"{type(error).__name__}: {error}")
@@ -262,16 +203,13 @@ class Llm:
         text = re.sub(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?", "", text)
         return "".join(mark if mark.isprintable() else " " for mark in text[:_MOST_SHOWN])
 
-    def _request(self, messages: list[dict[str, Any]], max_tokens: int, more: dict[str, Any]) -> urllib.request.Request:
+    def body(self, messages: list[dict[str, Any]], max_tokens: int, **more: Any) -> dict[str, Any]:
         settings = self.settings
-        body = {
-            "model": settings.model,
-            "messages": messages,
-            "temperature": settings.temperature,
-            "seed": settings.seed,
-            "max_tokens": max_tokens,
-            **more,
-        }
+        about = {"model": settings.model, "messages": messages, "temperature": settings.temperature}
+        return about | {"seed": settings.seed, "max_tokens": max_tokens} | more
+
+    def _request(self, messages: list[dict[str, Any]], max_tokens: int, more: dict[str, Any]) -> urllib.request.Request:
+        settings, body = self.settings, self.body(messages, max_tokens, **more)
         headers = {"Content-Type": "application/json"}
         if key := os.environ.get(settings.key_variable, "").strip():
             if not (key.isascii() and key.isprintable()):  # the HTTP library's own error would show it
@@ -345,7 +283,28 @@ def _within(seconds: float, work: Callable[[], _Reply]) -> _Reply:
         raise TimeoutError(f"the answer did not end within {seconds:g} s") from None
 
 
-def _read_body(raw: bytes) -> dict[str, Any]:
+class _Pace:
+    """Spreads requests and tokens over time: each takes its share of a minute, one after the other."""
+
+    def __init__(self, rpm: int | None, tpm: int | None) -> None:
+        self._each, self._token = 60 / rpm if rpm else 0.0, 60 / tpm if tpm else 0.0
+        self._free = 0.0
+        self._lock = threading.Lock()
+
+    def wait(self) -> None:
+        with self._lock:
+            now = time.monotonic()
+            begin = max(now, self._free)
+            self._free = begin + self._each
+        time.sleep(begin - now)
+
+    def used(self, tokens: int) -> None:
+        with self._lock:
+            self._free += tokens * self._token
+
+
+def _read_body(raw: bytes) -> tuple[dict[str, Any], int]:
+    """The answer, and the tokens that it took."""
     text = raw.decode("utf-8", "replace")
     if len(raw) > _MOST_BYTES:
         raise ValueError(f"an answer of more than {_MOST_BYTES:,} bytes: {text}")
@@ -360,7 +319,9 @@ def _read_body(raw: bytes) -> dict[str, Any]:
         raise ValueError(f"an answer without choices: {text}") from None
     if content is not None and not isinstance(content, str):
         raise ValueError(f"an answer that is not text: {text}")
-    return choice
+    usage = value.get("usage")
+    tokens = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return choice, tokens if isinstance(tokens, int) and tokens > 0 else 0
 
 
 def answer_of(choice: dict[str, Any]) -> Answer:

@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from equipoise.core.errors import Problems, UserError, reading
 from equipoise.core.files import atomic_write, stays_inside
 from equipoise.data.readers import parquet
+from equipoise.data.readers.questions import is_question, question_item
 from equipoise.data.readers.records import checked, explain, jsonl_lines, kind_of
 
 Operation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
@@ -94,6 +95,9 @@ class Item(_Record):
     The image has alternatives too: the caption is as true of every one of `positive_images` as of `image`, and of none
     of `negative_images`. Set `paired` only if negatives[k] describes negative_images[k]: with one of each that is
     Winoground's two images and two captions. Training does not use alternative images.
+
+    With a `question` the item is for models that answer: the caption is the right option, the negatives are the others
+    (readers/questions.py).
     """
 
     id: NonEmpty
@@ -105,6 +109,10 @@ class Item(_Record):
     positive_images: tuple[ImageRef, ...] = ()
     negative_images: tuple[ImageRef, ...] = ()
     paired: bool = False
+    question: Words | None = None
+    rewordings: tuple[Words, ...] = ()  # of the question, with the same answer
+    place: int = 0  # of the caption among the options as they were given
+    photos: tuple[ImageRef, ...] = ()  # that the question is about, with `image`
 
     if not TYPE_CHECKING:  # mypy knows the fields by itself
 
@@ -134,10 +142,19 @@ class Item(_Record):
         """Every image that is scored: its own, the positive ones, the negative ones; none without its own."""
         return () if self.image is None else (self.image, *self.positive_images, *self.negative_images)
 
+    def shown(self) -> tuple[ImageRef, ...]:
+        """The images that a model is asked about."""
+        return () if self.image is None else (self.image, *self.photos)
+
+    def options(self) -> list[str]:
+        """The options of a question, in the order in which they were given."""
+        others = [text.text for text in self.negatives]
+        return [*others[: self.place], self.caption, *others[self.place :]]
+
     def keys_set(self) -> int:
         """How many keys its JSON had, at all levels, if none appeared twice."""
         count = len(self.__pydantic_fields_set__) + len(self.tags)
-        for ref in self.images():
+        for ref in (*self.images(), *self.photos):
             count += len(ref.__pydantic_fields_set__)
         for text in (*self.positives, *self.negatives):
             count += len(text.__pydantic_fields_set__)
@@ -159,7 +176,13 @@ class Item(_Record):
             "tags": self.tags,
             **{kind: [_image_json(ref) for ref in getattr(self, kind)] for kind in IMAGES if getattr(self, kind)},
             **({"paired": True} if self.paired else {}),
+            **(self._asked() if self.question is not None else {}),
         }
+
+    def _asked(self) -> dict[str, Any]:
+        photos = [_image_json(ref) for ref in self.photos]
+        lists = {"rewordings": list(self.rewordings), "photos": photos}
+        return {"question": self.question, "place": self.place} | {name: one for name, one in lists.items() if one}
 
 
 def _image_json(image: ImageRef) -> dict[str, Any]:
@@ -173,8 +196,11 @@ def _text_json(text: Text) -> dict[str, Any]:
 
 def in_full(value: Any, number: int | str) -> Any:
     """The JSON object of an item from the short form that people write: `image` and texts as strings, other keys with
-    one value as tags, `id` left out (then `number`), as in the columns of a table. Any other value is returned as is.
+    one value as tags, `id` left out (then `number`), as in the columns of a table; or of a question. Any other value
+    is returned as is.
     """
+    if isinstance(value, dict) and is_question(value):
+        return question_item(value, number)
     if not isinstance(value, dict) or not isinstance(value.get("caption"), str):
         return value
     found = {name: one for name, one in value.items() if name in Item.model_fields}
@@ -332,8 +358,16 @@ def _schema(items: Sequence[Item]) -> Any:
             ("tags", pyarrow.map_(string, string)),
             *((kind, pyarrow.list_(image)) for kind in shown),
             *([("paired", pyarrow.bool_())] if any(item.paired for item in items) else []),
+            *(_question_columns(string, image) if any(item.question is not None for item in items) else []),
         ]
     )
+
+
+def _question_columns(string: Any, image: Any) -> list[tuple[str, Any]]:
+    import pyarrow
+
+    lists = [("rewordings", pyarrow.list_(string)), ("photos", pyarrow.list_(image))]
+    return [("question", string), ("place", pyarrow.int64()), *lists]
 
 
 def _write_parquet(path: Path, items: Iterable[Item]) -> int:

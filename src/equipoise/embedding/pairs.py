@@ -13,7 +13,6 @@ see its neighbours in the seventh digit.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ import numpy as np
 from equipoise.core.errors import UserError
 from equipoise.core.progress import progress
 from equipoise.data.identity import of_model
-from equipoise.data.images import ImageProblem, ImageSource, decode_image, in_order
+from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef, Item
 from equipoise.embedding.cache import EmbeddingCache, Keeper, Keys, Ranks, ScoringOptions, Vector
 from equipoise.embedding.decoding import decoded
@@ -42,7 +41,7 @@ MANY = 1_000  # from this many pairs on the cost is printed
 
 @dataclass
 class Paired:
-    """The score of every text of every image; or of every choice, the share that its right text won."""
+    """The score of every text of every image."""
 
     scores: dict[ImageRef, dict[Any, float]]
     bad: dict[ImageRef, str]
@@ -279,67 +278,3 @@ def _raw(value: float) -> Vector:
 
 def _number(raw: Vector) -> float:
     return float(np.ascontiguousarray(raw).view(np.float64)[0])
-
-
-# A model that can only choose between two texts of an image (a server without log-probabilities). Every right text of
-# an item meets every hard negative, for each of the item's images. A negative scores one half; a right text scores the
-# least share of its choices that it won: 1 where it won against every negative in both orders, 0.5 where the order
-# decided (a tie, so never a win), 0 where it lost. Mean scores and margins are then shares of choices.
-
-LEVEL = 0.5  # of every negative
-Duel = tuple[str, str]  # a right text and a negative
-
-
-def choose_all(model: Any, items: Sequence[Item], source: ImageSource, batch_size: int) -> Paired:
-    """Every distinct choice once. The model keeps its own answers: what is asked here may have been answered before."""
-    duels: dict[ImageRef, dict[Duel, None]] = {}
-    for item in items:
-        for ref in item.images():
-            duels.setdefault(ref, {}).update(dict.fromkeys(duels_of(item)))
-    found = Paired({}, {}, {}, {})
-    waiting: list[tuple[ImageRef, Any, Duel]] = []
-    with progress(sum(map(len, duels.values())), "choices ", "pairs") as advance:
-
-        def ask() -> None:
-            images = [image for _, image, _ in waiting]
-            right, wrong = [duel[0] for _, _, duel in waiting], [duel[1] for _, _, duel in waiting]
-            shares = model.prefer(images, right, wrong)
-            if len(shares) != len(waiting):
-                raise UserError(f"prefer: expected {len(waiting)} shares, found {len(shares)}")
-            for (ref, _, duel), share in zip(waiting, shares, strict=True):
-                found.scores.setdefault(ref, {})[duel] = float(share)
-            advance(len(waiting))
-            waiting.clear()
-
-        for ref, asked in duels.items():
-            try:
-                data = source.read(ref.path)
-                found.digests[ref.path] = hashlib.sha256(data).digest()
-                image = decode_image(data, ref)
-            except ImageProblem as problem:
-                found.bad[ref] = str(problem)
-                continue
-            for duel in asked:
-                waiting.append((ref, image, duel))
-                if len(waiting) == batch_size:
-                    ask()
-        if waiting:
-            ask()
-    found.counts = {"images": len(duels) - len(found.bad), **getattr(model, "counts", {})}
-    return found
-
-
-def duels_of(item: Item) -> list[Duel]:
-    right = [item.caption, *(text.text for text in item.positives)]
-    return [(one, text.text) for one in right for text in item.negatives]
-
-
-def scores_of(item: Item, chosen: Paired) -> list[float]:
-    """The scores of an item's texts for each of its images, caption first."""
-    values = []
-    for ref in item.images():
-        shares = chosen.scores[ref]
-        for right in (item.caption, *(text.text for text in item.positives)):
-            values.append(min(shares[right, text.text] for text in item.negatives))
-        values += [LEVEL] * len(item.negatives)
-    return values

@@ -223,6 +223,8 @@ class Settings(_Part):
     batch_size: int | None  # None where it cannot be seen in a number
     embedding_code: int
     metrics: list[MetricInfo] = Field(default_factory=list)  # of the user's own
+    ask: str | None = None  # of a model that answers: the variants of each question, as --ask takes them
+    until: str | None = None  # as --until takes it
 
 
 class ImagesId(_Part):

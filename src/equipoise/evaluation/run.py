@@ -29,6 +29,9 @@ from equipoise.data.images import ImageSource
 from equipoise.data.items import Item
 from equipoise.embedding.cache import ALONE, EmbeddingCache, Ranks, ScoringOptions, default_world
 from equipoise.embedding.embed import EMBEDDING_CODE
+from equipoise.evaluation.asking.live import model_kind
+from equipoise.evaluation.asking.until import Until, parse_until
+from equipoise.evaluation.asking.variants import Ask
 from equipoise.evaluation.averages import mean_number, measure
 from equipoise.evaluation.baselines import add_baselines, text_scores
 from equipoise.evaluation.metrics import Metric
@@ -102,18 +105,23 @@ def evaluate(
     name: str | None = None,
     limit: int | None = None,
     metrics: Sequence[Metric] = (),
+    ask: Ask | None = None,
+    until: Until | None = None,
     **options: Unpack[Options],
 ) -> Result:
     """Measure `model` on `items` whose images lie in `images`: a folder, tar shards or Parquet files.
 
     `model` comes from `load_model`, or is any object with `embed_images` and `embed_texts` (lists of PIL images and
     of strings in, one row each out), or with `score_pairs`. With `limit`, only the first so many items count.
-    `metrics` are your own (`metrics.Metric`), measured and shown with ours.
+    `metrics` are your own (`metrics.Metric`), measured and shown with ours. A model with `answer(images, prompts)` is
+    asked in the variants of `ask`, until enough is known (asking/variants.py, asking/until.py).
     """
     called = name or (benchmark.name if benchmark else "items")
     if benchmark is not None:
         require_tags(benchmark, items[:limit])
-    return _evaluate(model, ItemsTask(called, items[:limit], images, benchmark, limit, tuple(metrics)), **options)
+    return _evaluate(
+        model, ItemsTask(called, items[:limit], images, benchmark, limit, tuple(metrics), ask, until), **options
+    )
 
 
 def evaluate_set(model: Any, data: AnySet, **options: Unpack[Options]) -> Result:
@@ -143,6 +151,8 @@ class ItemsTask:
     benchmark: Benchmark | None = None
     limit: int | None = None
     own: tuple[Metric, ...] = ()  # metrics of the user's
+    ask: Ask | None = None  # of a model that answers
+    until: Until | None = None
     kind = "items"
 
     @property
@@ -161,9 +171,12 @@ class ItemsTask:
         """The baselines' scores, and the ceilings of a model that reads `context` tokens."""
         return text_scores(self.items), ceilings(self.items, context or CONTEXT)
 
-    def score(self, model: Any, how: ScoringOptions) -> Scoring:
+    def score(self, model: Any, how: ScoringOptions, seed: int = 0) -> Scoring:
         asked = self.benchmark is not None and "tot" in self.benchmark.metrics
-        return score_items(model, self.items, images=self.images, text_scores=asked, **vars(how))
+        return score_items(
+            model, self.items, images=self.images, text_scores=asked, ask=self.ask, until=self.until, seed=seed,
+            **vars(how),
+        )  # fmt: skip
 
 
 def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
@@ -183,7 +196,7 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
         about = stack.enter_context(ahead(task.about, fork=spare and fresh))
         parts: dict[str, Any] = {} if spare and fresh else {"benchmark": about()}
         parts["model"] = model_card(model, probe=folder is not None)
-        parts["settings"] = settings_of(model, seed, how.allow_missing, how.batch_size, own)
+        parts["settings"] = settings_of(model, seed, how.allow_missing, how.batch_size, own, task)
         if folder is not None and not (spare and fresh):
             claim(folder, parts)
         if folder is not None and is_finished(folder):  # only then are the photos read for their hashes alone
@@ -197,7 +210,7 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
             return Result(record, rows, outcomes, read_from=folder)
         how.ranks.lead(scores=True)
         from_texts = stack.enter_context(ahead(lambda: task.from_texts(parts["model"].context_length), fork=spare))
-        scoring = task.score(model, how)
+        scoring = task.score(model, how, seed)
         parts["images"] = images_id(scoring.digests)
         if spare and fresh:
             parts["benchmark"] = about()
@@ -256,14 +269,19 @@ def new_record(
 
 
 def settings_of(
-    model: Any, seed: int, allow_missing: bool, batch_size: int, metrics: Sequence[Metric] = ()
+    model: Any, seed: int, allow_missing: bool, batch_size: int, metrics: Sequence[Metric] = (), task: Any = None
 ) -> Settings:
+    ask, until = getattr(task, "ask", None), getattr(task, "until", None)
+    if task is not None and task.kind == "items" and model_kind(model, ask) == "answers":
+        ask = ask or Ask()
     return Settings(
         seed=seed,
         allow_missing=allow_missing,
         batch_size=batch_size if batch_matters(model) else None,
         embedding_code=EMBEDDING_CODE,
         metrics=[metric.own for metric in metrics if metric.own],
+        ask=None if ask is None else ask.words(),
+        until=None if until is None else until.words(),
     )
 
 
@@ -358,6 +376,8 @@ def evaluate_loaded(
     *,
     limit: int | None = None,
     metrics: Sequence[Metric] = (),
+    ask: Ask | None = None,
+    until: str | None = None,
     **options: Unpack[Options],
 ) -> Iterator[Result]:
     """Evaluate on what `read_benchmarks` read, one after the other; each is on disk before the next begins.
@@ -369,9 +389,10 @@ def evaluate_loaded(
     for one in tasks:
         task = one
         if one.kind == "items":
-            task = replace(one, items=one.items[:limit], limit=limit, own=tuple(metrics))
+            stop = None if until is None else parse_until(until)
+            task = replace(one, items=one.items[:limit], limit=limit, own=tuple(metrics), ask=ask, until=stop)
         here: Options = {**options, "out": None if out is None else Path(out) / one.name}
         if ranks.number == 0:
             yield _evaluate(model, task, **here)
         elif ranks.follow():
-            task.score(model, _how(model, options))
+            task.score(model, _how(model, options), options.get("seed", 0))

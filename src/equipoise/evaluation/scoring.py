@@ -21,18 +21,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import UserError, listed
+from equipoise.core.llm_client import from_cache
 from equipoise.core.provenance import cores
 from equipoise.data.identity import of_model, photo_digests
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, absent, open_source
 from equipoise.data.items import Item
 from equipoise.embedding.cache import ALONE, EmbeddingCache, Keeper, Ranks, ScoringOptions, Vector
 from equipoise.embedding.embed import EMBEDDING_CODE, Embedded, embed
+from equipoise.evaluation.asking.live import answers_of, model_kind
+from equipoise.evaluation.asking.until import Until
+from equipoise.evaluation.asking.variants import Ask
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
-from equipoise.models.base import kind_of, reads_images
+from equipoise.models.base import reads_images
 
 log = logging.getLogger(__name__)
 
 NO_IMAGE = "no image"
+QUESTION = "a question, which only a model that answers can be asked"
 PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
 
 
@@ -61,13 +66,17 @@ def score_items(
     allow_missing: bool = False,
     text_scores: bool = False,
     ranks: Ranks = ALONE,
+    ask: Ask | None = None,
+    until: Until | None = None,
+    seed: int = 0,
 ) -> Scoring:
     """Score every caption, positive and negative of `items` with `model`, for every image of its item.
 
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is where the items' images lie: a
     folder, tar shards or Parquet files (see `images.py`). As many `workers` decode as there are processors.
-    `ranks` are processes that all call this with the same arguments and share the work.
+    `ranks` are processes that all call this with the same arguments and share the work. With `ask`, and for a model
+    that has only `answer(images, prompts)`, the items are asked as questions (evaluation/asking).
     """
     if not items:
         raise UserError("no items to score")
@@ -77,15 +86,17 @@ def score_items(
         raise UserError(f"expected a batch size and workers above 0, found {how.batch_size} and {workers}")
     if repeated := [name for name, count in Counter(item.id for item in items).items() if count > 1]:
         raise UserError(f"{len(repeated):,} ids belong to more than one item, for instance {repeated[0]!r}")
-    kind = kind_of(model)
-    if kind in ("pairs", "chooses"):  # most models embed
+    kind = model_kind(model, ask)
+    if kind == "pairs":  # most models embed
         from equipoise.embedding import pairs
     if cache is not None and cache.path is not None and hasattr(model, "keep_in"):
         model.keep_in(cache.path.parent)  # a server's answers, each at once
     usable, skipped = _usable(items)
-    if kind == "chooses":  # an item with negative images alone gives it no choice
+    if kind == "answers":  # an item with negative images alone gives it no choice
         skipped |= {item.id: "no hard negative to choose from" for item in usable if not item.negatives}
-        usable = [item for item in usable if item.negatives]
+    elif any(item.question is not None for item in usable):
+        skipped |= {item.id: QUESTION for item in usable if item.question is not None}
+    usable = [item for item in usable if item.id not in skipped]
     source: ImageSource = _Nowhere()
     if kind != "taught" and reads_images(model):
         source = _image_source(usable, images)
@@ -101,8 +112,8 @@ def score_items(
     with Keeper(store) as keeper:
         if kind == "taught":
             found = Scoring([])
-        elif kind == "chooses":
-            found = pairs.choose_all(model, usable, source, how.batch_size)
+        elif kind == "answers":
+            found = answers_of(model, usable, source, how, ask or Ask(), until, seed)
         elif kind == "pairs":
             found = pairs.score_all(model, usable, source, how, store, keeper)
         else:
@@ -138,10 +149,9 @@ def score_items(
 def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores: bool) -> Sequence[ItemScores]:
     if kind == "taught":
         return taught_rows(usable, model.score_taught(usable))
-    if kind == "chooses":
-        from equipoise.embedding.pairs import scores_of
-
-        return [_row(item, scores_of(item, found)) for item in usable]
+    if kind == "answers":
+        wanted = {item.id for item in usable}
+        return [row for row in found.rows if row.id in wanted]
     if kind == "pairs":
         return [_row(i, [found.scores[ref][text] for ref in i.images() for text in i.texts()]) for i in usable]
     return _cosine_rows(usable, found, text_scores)
@@ -154,17 +164,16 @@ def taught_rows(
     if _alternatives(items):
         return [_row(item, values * len(item.images())) for item, values in zip(items, scores, strict=True)]
     values = np.fromiter(chain.from_iterable(scores), np.float64)
-    return like.like(values) if isinstance(like, Scores) else Scores.of_items(items, values)
+    scored = isinstance(like, Scores) and len(like.right.values) + len(like.negatives.values) == len(values)
+    return like.like(values) if isinstance(like, Scores) and scored else Scores.of_items(items, values)
 
 
 def _tell_kept(model: Any, counts: Mapping[str, int]) -> None:
     """The number of a server's answers that came from the cache, one by one or as scores of pairs."""
-    if hasattr(model, "answered"):
+    if hasattr(model, "answered") and "pairs" in counts:
         given, kept = model.answered()
         before = counts.get("pairs", 0) - counts.get("pairs_scored", 0)
         if kept + before:
-            from equipoise.core.llm_client import from_cache
-
             log.warning("%s", from_cache(given + before, kept + before))
 
 

@@ -9,7 +9,7 @@ from typing import cast
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.plugins import load_named, source_sha256
 from equipoise.data.identity import loaded, steady
-from equipoise.models.base import Embedder, Model, PairScorer, TokenEmbedder, kind_of
+from equipoise.models.base import Answerer, Embedder, Model, PairScorer, TokenEmbedder, kind_of
 
 __all__ = ["Embedder", "Model", "PairScorer", "TokenEmbedder", "kind_of", "load_model"]
 
@@ -42,8 +42,8 @@ def kind_named(spec: str) -> str:
 
 
 WHAT = (
-    "a model, which has the methods embed_images and embed_texts (rows of numbers) or score_pairs (one number for each "
-    "image and text)"
+    "a model, which has the methods embed_images and embed_texts (rows of numbers), or score_pairs (one number for "
+    "each image and text), or answer (one text for each image and prompt)"
 )
 _LOADERS = {  # module below equipoise, function; a module is imported when its kind is asked for
     "hf": ("models.hf", "load_hf"),
@@ -96,7 +96,7 @@ def _own(rest: str, spec: str) -> Model:
 
 def _is_model(value: object) -> bool:
     """A class has the methods too, but only its instances can be asked."""
-    return isinstance(value, Embedder | PairScorer) and not isinstance(value, type)
+    return isinstance(value, Embedder | PairScorer | Answerer) and not isinstance(value, type)
 
 
 _OF_FOLDERS = ("hf", "itm", "vqa", "likelihood")

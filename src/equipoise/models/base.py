@@ -79,20 +79,22 @@ class TaughtScorer(Protocol):
 
 
 @runtime_checkable
-class Chooser(Protocol):
-    """A model that can only say which of two texts describes an image: the share of its choices that went to the first,
-    asked in both orders. Its `counts` (whole numbers by name) become part of the result."""
+class Answerer(Protocol):
+    """A model that answers questions about images in words: one text for each prompt, None where it refused.
 
-    def prefer(
-        self, images: Sequence[Image.Image], firsts: Sequence[str], seconds: Sequence[str]
-    ) -> Sequence[float]: ...
+    `images` has one image for each prompt, or a list of images where a question is about several.
+    Optional attributes: `card` (as in `PairScorer`; answers are kept under it) and `concurrency`: it is then asked by
+    so many threads, one question at a time.
+    """
 
-
-Model: TypeAlias = Embedder | PairScorer | TaughtScorer | Chooser
-Kind = Literal["pairs", "tokens", "embeds", "taught", "chooses"]
+    def answer(self, images: Sequence[Any], prompts: Sequence[str]) -> Sequence[str | None]: ...
 
 
-NEEDS_NEGATIVES: tuple[Kind, ...] = ("taught", "chooses")  # no score for a text by itself
+Model: TypeAlias = Embedder | PairScorer | TaughtScorer | Answerer
+Kind = Literal["pairs", "tokens", "embeds", "taught", "answers"]
+
+
+NEEDS_NEGATIVES: tuple[Kind, ...] = ("taught", "answers")  # no score for a text by itself
 
 
 def kind_of(model: object) -> Kind:
@@ -103,10 +105,11 @@ def kind_of(model: object) -> Kind:
         return "tokens" if isinstance(model, TokenEmbedder) else "embeds"
     if isinstance(model, TaughtScorer):
         return "taught"
-    if isinstance(model, Chooser):
-        return "chooses"
+    if isinstance(model, Answerer):
+        return "answers"
     raise UserError(
-        f"{type(model).__name__} is not a model: it has neither embed_images and embed_texts nor score_pairs"
+        f"{type(model).__name__} is not a model: it has neither embed_images and embed_texts, nor score_pairs, nor "
+        "answer"
     )
 
 

@@ -1,9 +1,8 @@
-"""`served:MODEL@URL`: any vision model behind an OpenAI-compatible server as a scorer.
+"""`served:MODEL@URL`: any vision model behind an OpenAI-compatible server.
 
-If the server gives log-probabilities, a pair is scored by the probability of "yes" to VQAScore's question. If not,
-there is no score for a pair, and the model chooses between two texts, once in each order: a choice that depends on the
-order is position bias, counts as a tie and is reported. Each answer is cached at once under server, model, prompt and
-picture, so a killed run asks nothing twice. The key comes only from the environment.
+It answers questions (evaluation/asking keeps every answer, so a killed run asks nothing twice). With `?ask=yes`, and a
+server that gives log-probabilities, it scores pairs by the probability of "yes" to VQAScore's question instead. The key
+comes only from the environment.
 """
 
 from __future__ import annotations
@@ -34,19 +33,19 @@ from equipoise.models.base import split_options
 log = logging.getLogger(__name__)
 
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'  # VQAScore's own
-CHOICE = "Which caption describes this image? Answer with the letter alone.\nA: {}\nB: {}\nAnswer:"
 TOP = 20  # likeliest tokens that are asked for, the most that OpenAI gives
+_LIKELY: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP}
+MOST_TOKENS = 64  # of an answer
 QUALITY = 95  # of the JPEG that is sent
 UNCLEAR = 20  # answers that are neither yes nor no before any is: it is not the texts
-_LETTER = re.compile(r"^\W*(?:(?:the )?(?:answer|caption|option)\b\W*(?:is\b\W*)?)?([AB])\b", re.IGNORECASE)
-_OPTIONS = ("ask", "key", "budget", "concurrency", "timeout", "tries")
+_NUMBERS = {"budget": int, "concurrency": int, "tries": int, "rpm": int, "tpm": int, "timeout": float, "tokens": int}
+_OPTIONS = ("ask", "key", "template", "temperature", *_NUMBERS)
 _FORM = "served:MODEL@URL, for instance served:gpt-4o@https://api.openai.com/v1?budget=20000"
-_COUNTED = ("choices", "choices_first", "choices_unclear", "duels", "duels_by_position")
 Asked = TypeVar("Asked")
 
 
 class Served:
-    """What both ways of asking share: the client, the pictures, cached answers, parallel requests."""
+    """What both ways of asking share: the client and what the model is known by."""
 
     device = "server"
 
@@ -75,24 +74,14 @@ class Served:
     def answered(self) -> tuple[int, int]:
         return self._client.answered()
 
-    def greet(self, prompt: str, **more: Any) -> Answer:
-        """A question about a red square: is the server there, does it take the key, and a picture?"""
-        return self._asked(_encoded(_PICTURE), prompt, more)
-
     def _ask(self, picture: bytes, prompt: str, keep: Callable[[Answer], bool], **more: Any) -> Answer:
         """One answer, from what was kept or from the server; log-probabilities are kept as JSON, text as text."""
         about = {"jpeg": hashlib.sha256(picture).hexdigest(), "prompt": prompt, **more}
         return self._client.kept_or_asked(about, lambda: self._asked(picture, prompt, more), keep)
 
     def _asked(self, picture: bytes, prompt: str, more: dict[str, Any]) -> Answer:
-        url = "data:image/jpeg;base64," + base64.b64encode(picture).decode()
-        content = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": prompt}]
-        choice = self._client.complete([{"role": "user", "content": content}], 1 if more else 8, **more)
-        if choice is None:
-            return Answer("", "refused")
-        if more:
-            return Answer(json.dumps(_first_token(choice)), "logprobs")
-        return answer_of(choice)
+        choice = self._client.complete(messages([picture], prompt), 1, **more)
+        return Answer("", "refused") if choice is None else Answer(json.dumps(_first_token(choice)), "logprobs")
 
     def _many(self, ask: Callable[[Asked], float | None], asked: Sequence[Asked]) -> list[float | None]:
         """Answers in order; at the first error no new request is begun, and those on their way are kept."""
@@ -106,10 +95,17 @@ class Served:
 class ServedYes(Served):
     """P(yes) / (P(yes) + P(no)) of the first token, by the log-probabilities that the server gives."""
 
-    def __init__(self, spec: str, settings: LlmSettings) -> None:
-        super().__init__(spec, settings, "yes", QUESTION)
+    def __init__(self, spec: str, settings: LlmSettings, template: str = QUESTION) -> None:
+        if template.count("{}") != 1:
+            raise UserError(f"{spec}: template={template!r}: expected one {{}} for the caption")
+        super().__init__(spec, settings, "yes", template)
+        self._template = template
         self._lock = threading.Lock()
         self._clear = self._unclear = 0
+
+    def greet(self) -> Answer:
+        """A question about a red square: is the server there, does it take the key and a picture, what does it give?"""
+        return self._asked(_encoded(_PICTURE), self._template.replace("{}", "a red square"), _LIKELY)
 
     def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]:
         values = self._many(self._score, list(zip(_pictures(images), texts, strict=True)))
@@ -117,7 +113,7 @@ class ServedYes(Served):
 
     def _score(self, pair: tuple[bytes, str]) -> float | None:
         picture, text = pair
-        answer = self._ask(picture, QUESTION.format(text), _has_tokens, logprobs=True, top_logprobs=TOP)
+        answer = self._ask(picture, self._template.replace("{}", text), _has_tokens, **_LIKELY)
         tokens: list[tuple[str, float]] = json.loads(answer.text) if answer.finish == "logprobs" else []
         value = yes_of(tokens)
         with self._lock:
@@ -127,7 +123,7 @@ class ServedYes(Served):
                 raise UserError(
                     f"{self._settings.shown}: {self._settings.model} answers neither yes nor no: none of the {TOP} "
                     f"likeliest tokens of the first {UNCLEAR} answers is either (the last: {likely or 'none'}). "
-                    "Make it choose between texts with ?ask=choice"
+                    "Leave out ?ask=yes, and it answers questions"
                 )
             if value is None and self._unclear == 1:
                 what = "refused" if answer.finish == "refused" else "neither yes nor no"
@@ -135,74 +131,55 @@ class ServedYes(Served):
         return value
 
 
-class ServedChoice(Served):
-    """Which of two texts describes the image, asked in both orders."""
+class ServedAnswers(Served):
+    """What the server says, word for word."""
 
-    def __init__(self, spec: str, settings: LlmSettings) -> None:
-        super().__init__(spec, settings, "choice", CHOICE)
-        self.counts: dict[str, int] = {}
-        self._last = ""
+    def __init__(self, spec: str, settings: LlmSettings, template: str | None) -> None:
+        super().__init__(spec, settings, "answers", template or "")
+        self.concurrency, self.ask_template = settings.concurrency, template
 
-    def prefer(self, images: Sequence[Image.Image], firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
-        """1 where the first text is chosen in both orders, 0 where the second is, 0.5 where it depends on the order."""
-        orders = [
-            (picture, *texts)
-            for picture, one, other in zip(_pictures(images), firsts, seconds, strict=True)
-            for texts in ((one, other), (other, one))
-        ]
-        chosen = self._many(self._choose, orders)
-        counts = dict.fromkeys(_COUNTED, 0) | self.counts
-        shares = []
-        for first, second in zip(chosen[::2], chosen[1::2], strict=True):  # each 1: its own first text
-            for one in (first, second):
-                counts["choices"] += 1
-                counts["choices_first"] += one == 1.0
-                counts["choices_unclear"] += one is None
-            counts["duels"] += 1
-            counts["duels_by_position"] += first is not None and first == second
-            shares.append(((0.5 if first is None else first) + (0.5 if second is None else 1 - second)) / 2)
-        self.counts = counts
-        if counts["choices"] == counts["choices_unclear"] >= UNCLEAR:
-            raise UserError(
-                f"{self._settings.shown}: {self._settings.model} answers neither A nor B: none of its first "
-                f"{counts['choices']} answers is either (the last: {self._last[:60]!r}), so it makes no choice"
-            )
-        return shares
+    def answer(self, images: Sequence[Any], prompts: Sequence[str]) -> list[str | None]:
+        """One text for each prompt about an image, or about a list of images; None where the server refused."""
+        return [self._said(shown, prompt) for shown, prompt in zip(images, prompts, strict=True)]
 
-    def _choose(self, asked: tuple[bytes, str, str]) -> float | None:
-        picture, first, second = asked
-        answer = self._ask(picture, CHOICE.format(first, second), lambda one: _letter(one) is not None)
-        letter, self._last = _letter(answer), answer.text
-        return None if letter is None else float(letter == "A")
+    def _said(self, shown: Any, prompt: str) -> str | None:
+        images = shown if isinstance(shown, list) else [shown]
+        choice = self._client.complete(self._messages(images, prompt), self._settings.max_tokens or MOST_TOKENS)
+        return None if choice is None else answer_of(choice).text
+
+    def request_body(self, images: Sequence[Image.Image], prompt: str) -> dict[str, Any]:
+        """What a request would send, for the files of a batch."""
+        return self._client.body(self._messages(images, prompt), self._settings.max_tokens or MOST_TOKENS)
+
+    def _messages(self, images: Sequence[Image.Image], prompt: str) -> list[dict[str, Any]]:
+        return messages([_encoded(image) for image in images], prompt)
+
+
+def messages(pictures: Sequence[bytes], prompt: str) -> list[dict[str, Any]]:
+    """The pictures come first, so that a server's prefix cache serves all questions about one photo."""
+    urls = ["data:image/jpeg;base64," + base64.b64encode(picture).decode() for picture in pictures]
+    shown: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    return [{"role": "user", "content": [*shown, {"type": "text", "text": prompt}]}]
 
 
 def load_served(rest: str, *, spec: str, **unused: str) -> Served:
-    """Ask the server one question: whether it is there, takes the key and a picture, and gives log-probabilities."""
-    settings, ask = _settings(rest)
-    if ask == "choice":
-        return _greeted(ServedChoice(spec, settings))
-    model = ServedYes(spec, settings)
-    if _has_tokens(model.greet(QUESTION.format("a red square"), logprobs=True, top_logprobs=TOP)):
-        return model
-    if ask == "yes":
+    """A model that answers, without a request; with ?ask=yes one question shows whether it gives log-probabilities."""
+    settings, options = _settings(rest)
+    if options.get("ask") != "yes":
+        return ServedAnswers(spec, settings, options.get("template"))
+    model = ServedYes(spec, settings, options.get("template", QUESTION))
+    if not _has_tokens(model.greet()):
         raise UserError(
             f"{settings.shown}: {settings.model} gives no log-probabilities, which ?ask=yes needs; leave it out, and "
-            "it chooses between two texts"
+            "it answers questions"
         )
-    log.warning("%s gives no log-probabilities, so it chooses between two texts, in both orders", settings.shown)
-    return _greeted(ServedChoice(spec, settings))
-
-
-def _greeted(model: ServedChoice) -> ServedChoice:
-    if model.greet(CHOICE.format("a red square", "a blue circle")).finish == "refused":
-        raise UserError(f"{model._settings.shown}: {model._settings.model} refuses a picture; is it a vision model?")
     return model
 
 
 _PICTURE = Image.new("RGB", (64, 64), (255, 0, 0))
 
 
-def _settings(rest: str) -> tuple[LlmSettings, str | None]:
+def _settings(rest: str) -> tuple[LlmSettings, dict[str, str]]:
     """A spec may hold a key by mistake, in an option of any name, so no error here shows its options."""
     found = re.fullmatch(r"(.+?)@(https?://[^?#]+)(?:\?.*)?", rest)
     if found is None:
@@ -213,9 +190,9 @@ def _settings(rest: str) -> tuple[LlmSettings, str | None]:
         raise UserError(
             "model served:...: a password in the address would be kept in every result; put a key into $OPENAI_API_KEY"
         )
-    _, options = split_options(rest, spec, dict.fromkeys(_OPTIONS, ()) | {"ask": ("yes", "choice")})
+    _, options = split_options(rest, spec, dict.fromkeys(_OPTIONS, ()) | {"ask": ("yes", "answers")})
     numbers: dict[str, Any] = {}
-    for option, kind in (("budget", int), ("concurrency", int), ("tries", int), ("timeout", float)):
+    for option, kind in _NUMBERS.items():
         if option in options:
             try:
                 numbers[option] = kind(options[option])
@@ -223,7 +200,14 @@ def _settings(rest: str) -> tuple[LlmSettings, str | None]:
                 numbers[option] = 0
             if not numbers[option] > 0 or not math.isfinite(numbers[option]):
                 raise UserError(f"{spec}: {option}: expected a number above 0")
-    return LlmSettings(url, name, key_variable=options.get("key") or "OPENAI_API_KEY", **numbers), options.get("ask")
+    if "tokens" in numbers:
+        numbers["max_tokens"] = numbers.pop("tokens")
+    try:
+        heat = float(options.get("temperature", 0))
+    except ValueError:
+        raise UserError(f"{spec}: temperature: expected a number") from None
+    key = options.get("key") or "OPENAI_API_KEY"
+    return LlmSettings(url, name, key_variable=key, temperature=heat, **numbers), options
 
 
 def _pictures(images: Sequence[Image.Image]) -> list[bytes]:
@@ -261,8 +245,3 @@ def yes_of(tokens: Sequence[tuple[str, float]]) -> float | None:
             shares[word] += math.exp(min(0.0, value))
     total = math.fsum(shares.values())
     return shares["yes"] / total if total > 0 else None
-
-
-def _letter(answer: Answer) -> str | None:
-    found = _LETTER.match(answer.text)
-    return found[1].upper() if found and answer.finish != "refused" else None

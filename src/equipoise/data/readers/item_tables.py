@@ -2,11 +2,13 @@
 
 The columns are `image` (path below --images; may be empty), `caption`, any number of columns whose name begins with
 `negative`, any number that begin with `positive`, and optionally `id` (else the number of the row). Empty cells are
-skipped. Every other column becomes a tag, `split` among them.
+skipped. Every other column becomes a tag, `split` among them. A table of questions has the columns `question` and
+`answer` in place of `caption` (readers/questions.py).
 """
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +18,7 @@ from pydantic import ValidationError
 
 from equipoise.core.errors import Problems, UserError, did_you_mean, missing_columns
 from equipoise.data.items import ImageRef, Item, texts
+from equipoise.data.readers.questions import is_question, question_item
 from equipoise.data.readers.records import explain, table
 
 _Row = TypeVar("_Row")
@@ -33,7 +36,8 @@ def read_table(path: Path, build: Callable[[dict[str, Any]], _Row]) -> list[_Row
     """What `build` makes of the fields of each row: id, image, caption, positives, negatives, tags. All problems of the
     file at once."""
     header, rows = table(path, several=_SEVERAL)
-    if "caption" not in header or not any(name.startswith("negative") for name in header):
+    asks = is_question(dict.fromkeys(header))
+    if not asks and ("caption" not in header or not any(name.startswith("negative") for name in header)):
         raise UserError(
             f"{path}, line 1: {missing_columns(header)} Expected the columns image, caption, "
             f"negative (also negative_2, positive, split, ...), found {', '.join(header)}. To write "
@@ -49,6 +53,8 @@ def read_table(path: Path, build: Callable[[dict[str, Any]], _Row]) -> list[_Row
         fields["negatives"] = [cell for name, cell in filled if name.startswith("negative")]
         fields["positives"] = [cell for name, cell in filled if name.startswith("positive")]
         fields["tags"] = {name: cell for name, cell in filled if name not in fields and not name.startswith(_SEVERAL)}
+        if asks:
+            fields = {"question": dict(filled), "id": dict(filled).get("id", str(number))}
         first = lines.setdefault(fields["id"], line)
         if first != line:
             problems.add(f"line {line}", f"id: {fields['id']!r} is already used in line {first}; ids must be unique")
@@ -56,11 +62,16 @@ def read_table(path: Path, build: Callable[[dict[str, Any]], _Row]) -> list[_Row
             built.append(build(fields))
         except ValidationError as error:
             explain(error, f"line {line}", problems)
+        except ValueError as error:
+            problems.add(f"line {line}", str(error))
     problems.raise_if_any()
     return built
 
 
 def _item(fields: dict[str, Any]) -> Item:
+    if "question" in fields:
+        row = question_item({"answer": "", **fields["question"]}, fields["id"])
+        return Item.model_validate_json(json.dumps(row))
     image = ImageRef(path=fields["image"]) if "image" in fields else None
     right, wrong = texts(*fields["positives"]), texts(*fields["negatives"])
     made = {"image": image, "caption": fields.get("caption", ""), "positives": right, "negatives": wrong}

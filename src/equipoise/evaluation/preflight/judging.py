@@ -18,7 +18,10 @@ from equipoise.core.files import atomic_write, sha256_json
 from equipoise.core.plugins import own_code
 from equipoise.core.run_folder import UNKNOWN
 from equipoise.data import identity
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.embedding.cache import Vector
+from equipoise.evaluation.asking.live import read
+from equipoise.evaluation.asking.variants import Ask, questions
 from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.checks import BASIC, READING, Verdict, check, run
 from equipoise.evaluation.preflight.distances import HARMFUL, drift
@@ -74,8 +77,8 @@ def checked(model: Any, spec: str, folder: Path | None) -> Preflight | None:
 
 def preflight(model: Any, spec: str) -> list[Check]:
     """The checks that apply."""
-    if kind_of(model) == "chooses":
-        return of_chooser(model, spec)
+    if kind_of(model) == "answers":
+        return of_answers(model, spec)
     return of_served(model, spec) if _served(model) else all_checks(model, spec)
 
 
@@ -263,22 +266,38 @@ def all_checks(model: Any, spec: str) -> list[Check]:
     return [*(one for one in reason if one.verdict == "wrong"), *done]
 
 
-# Of a model that only chooses between two texts, or whose every answer costs: few questions, asked once.
+# Of a model that answers, or whose every answer costs: few questions, asked once.
 
 FEW = 6  # pictures of the probe set; two questions each
+REQUESTS = 12  # of the check of a model that answers
 
 
-def of_chooser(model: Any, spec: str) -> list[Check]:
-    """24 answers about pictures and 24 about a blank one, each pair of texts in both orders."""
-    duels = _duels()
-    before = dict(getattr(model, "counts", {}))
-    model.counts = {}
-    shares = np.array(_preferred(model, spec, duels))
-    counts = dict(model.counts)
-    blank = probes.blank()
-    unseen = np.array(_preferred(model, spec, [(blank, right, other) for _, right, other in duels]))
-    model.counts = before  # those of the run are counted from here
-    return [_position(shares, counts), _refusals(counts), *_outcomes(shares, unseen, "choices")]
+def of_answers(model: Any, spec: str) -> list[Check]:
+    """Eight answers about four pictures, in both orders of the options, and four about a blank picture."""
+    asked = []
+    for number, (picture, right, other) in enumerate(_duels()[: REQUESTS // 3]):
+        item = Item(id=str(number), image=ImageRef(path="-"), caption=right, negatives=texts(other))
+        asked += [(picture, one) for one in questions(item, Ask(wordings=False))]
+        asked.append((probes.blank(), asked[-2][1]))
+    with own_code(spec, f"answer failed for {len(asked)} questions"):
+        said = model.answer([picture for picture, _ in asked], [one.prompt for _, one in asked])
+    answers = [read(one, text) for (_, one), text in zip(asked, said, strict=True)]
+    seen, blank = [answers[at : at + 2] for at in range(0, len(answers), 3)], answers[2::3]
+    clear = [one for one in answers if one.choice is not None]
+    unclear = 1 - len(clear) / len(answers)
+    refused: Verdict = "wrong" if unclear > 0.5 else "suspicious" if unclear > 0.1 else "fine"
+    orders = [one.choice != other.choice for one, other in seen if one.choice and other.choice]
+    by_order = sum(orders) / max(1, len(orders))
+    first = sum(one.place == 0 for one in clear) / max(1, len(clear))
+    found = f"{100 * first:.0f}% of the answers name the first option; the order decides {100 * by_order:.0f}%"
+    biased: Verdict = "suspicious" if by_order > 0.3 else "fine"  # what a run then measures, no fault of a loader
+    shares = np.array([(one.right + other.right) / 2 for one, other in seen])
+    unseen = np.array([float(one.right) for one in blank])
+    return [
+        check("position bias", by_order, found, biased),
+        check("refusals", unclear, f"{100 * unclear:.0f}% of the answers name no option", refused),
+        *_outcomes(shares, unseen, "choices"),
+    ]
 
 
 def of_served(model: Any, spec: str) -> list[Check]:
@@ -306,31 +325,6 @@ def _duels() -> list[tuple[Any, str, str]]:
         for other in (place ^ 1, (place + 2) % len(probes.SHORT)):
             found.append((picture, probes.SHORT[place], probes.SHORT[other]))
     return found
-
-
-def _preferred(model: Any, spec: str, duels: list[tuple[Any, str, str]]) -> list[float]:
-    with own_code(spec, f"prefer failed for {len(duels)} choices"):
-        images = [image for image, _, _ in duels]
-        shares = model.prefer(images, [right for _, right, _ in duels], [other for _, _, other in duels])
-        return [float(share) for share in shares]
-
-
-def _position(shares: Any, counts: dict[str, int]) -> Check:
-    duels = counts.get("duels", len(shares))
-    by_order = counts.get("duels_by_position", int((shares == 0.5).sum())) / max(1, duels)
-    clear = counts.get("choices", 0) - counts.get("choices_unclear", 0)
-    first = counts.get("choices_first", 0) / clear if clear else 0.5
-    verdict: Verdict = "wrong" if by_order > 0.9 else "suspicious" if by_order > 0.3 else "fine"
-    found = (
-        f"{100 * first:.0f}% of the choices went to the text that came first; the order decided {100 * by_order:.0f}%"
-    )
-    return check("position bias", by_order, found, verdict)
-
-
-def _refusals(counts: dict[str, int]) -> Check:
-    share = counts.get("choices_unclear", 0) / max(1, counts.get("choices", 1))
-    verdict: Verdict = "wrong" if share > 0.5 else "suspicious" if share > 0.1 else "fine"
-    return check("refusals", share, f"{100 * share:.0f}% of the answers are no choice", verdict)
 
 
 def _outcomes(shares: Any, unseen: Any, what: str) -> list[Check]:

@@ -77,7 +77,7 @@ class SetTask:
     def photos(self, how: ScoringOptions) -> dict[str, bytes]:
         return digests(self.data.refs(), self.data.source, how)
 
-    def score(self, model: Any, how: ScoringOptions) -> Scoring:
+    def score(self, model: Any, how: ScoringOptions, seed: int = 0) -> Scoring:
         if kind_of(model) in NEEDS_NEGATIVES:
             spec = (getattr(model, "card", None) or {}).get("spec", type(model).__name__)
             raise UserError(

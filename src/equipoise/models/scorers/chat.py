@@ -20,6 +20,7 @@ from equipoise.models.clip import precision, quiet_transformers
 from equipoise.models.hf import check_folder, load_network, read_config
 from equipoise.models.scorers.shared import LENGTH_STEP, Scorer
 
+MOST_TOKENS = 64  # of an answer
 DATE = "26 Jul 2024"  # some templates contain the date; a score must not depend on it
 
 Inputs = dict[str, torch.Tensor]
@@ -58,26 +59,44 @@ class ChatModel(Scorer):
         """What the user says next to the image."""
         return self.template.replace("{}", caption)
 
-    def rendered(self, question: str) -> str:
-        """The whole prompt, up to where the model answers; the image is a placeholder in it."""
-        message = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": question}]}
+    def rendered(self, question: str, images: int = 1) -> str:
+        """The whole prompt, up to where the model answers; each image is a placeholder in it."""
+        message = {"role": "user", "content": [{"type": "image"}] * images + [{"type": "text", "text": question}]}
         template = _template(self.processor)
         dated = {"date_string": DATE} if "date_string" in template else {}
         return self.processor.apply_chat_template(
             [message], chat_template=template, add_generation_prompt=True, tokenize=False, **dated
         )
 
-    def inputs(self, image: Image.Image, question: str) -> Inputs:
+    ask_template: str | None = None  # of a question with options, see evaluation/asking
+
+    @torch.inference_mode()
+    def answer(self, images: Sequence[Any], prompts: Sequence[str]) -> list[str]:
+        """The likeliest answer to each prompt, token by token; one at a time, so that no neighbour changes it."""
+        said = []
+        for shown, prompt in zip(images, prompts, strict=True):
+            inputs = self.inputs(shown, prompt)
+            moved = {
+                name: value.to(self.device, self.dtype) if value.is_floating_point() else value.to(self.device)
+                for name, value in inputs.items()
+            }
+            with precision(self.tf32):
+                found = self.network.generate(**moved, do_sample=False, max_new_tokens=MOST_TOKENS)
+            said.append(self.tokenizer.decode(found[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
+        return said
+
+    def inputs(self, image: Image.Image | list[Image.Image], question: str) -> Inputs:
         """The inputs of one prompt, unpadded and independent of other pairs."""
         if self._image_token is not None and self._image_token in question:
             raise UserError(f"the text {question!r} holds {self._image_token}, which this model reads as an image")
-        prompt = self.rendered(question)
+        shown = image if isinstance(image, list) else [image]
+        prompt = self.rendered(question, len(shown))
         begin = self.tokenizer.bos_token
         doubled = bool(begin) and prompt.startswith(begin)  # the template already has it
         options = {"return_tensors": "pt"} | ({"add_special_tokens": False} if doubled else {})
         try:
             with quiet_transformers():
-                found = self.processor(text=[prompt], images=[image], **options)
+                found = self.processor(text=[prompt], images=shown, **options)
         except Exception as error:  # each processor has its own: a text that looks like a mark of its own, an odd image
             raise UserError(f"{self.spec}: its processor refused {question!r} ({first_line(error)})") from error
         kept = {name: value for name, value in found.items() if isinstance(value, torch.Tensor) and name != "labels"}

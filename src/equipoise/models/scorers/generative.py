@@ -131,10 +131,14 @@ def _answered(prompt: Inputs, ids: list[int]) -> Inputs:
 def load_vqa(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> YesNo:
     name, options = split_options(rest, spec, {"template": ()})
     template = options.get("template", QUESTION)
-    if template.count("{}") != 1:
+    asks = "{options}" in template or "{question}" in template  # of --ask, see evaluation/asking
+    if not asks and template.count("{}") != 1:
         raise UserError(f"{spec}: template={template!r}: expected one {{}} for the caption")
     folder, notes = find_folder(name, spec)
-    return YesNo(spec, *load_chat(folder, spec, dtype), template, device=device, dtype=dtype, notes=notes)
+    yes = QUESTION if asks else template
+    model = YesNo(spec, *load_chat(folder, spec, dtype), yes, device=device, dtype=dtype, notes=notes)
+    model.ask_template = template if asks else None
+    return model
 
 
 def load_likelihood(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> Likelihood:
