@@ -291,8 +291,8 @@ def of_answers(model: Any, spec: str) -> list[Check]:
     first = sum(one.place == 0 for one in clear) / max(1, len(clear))
     found = f"{100 * first:.0f}% of the answers name the first option; the order decides {100 * by_order:.0f}%"
     biased: Verdict = "suspicious" if by_order > 0.3 else "fine"  # what a run then measures, no fault of a loader
-    shares = np.array([(one.right + other.right) / 2 for one, other in seen])
-    unseen = np.array([float(one.right) for one in blank])
+    shares = np.array([(bool(one.right) + bool(other.right)) / 2 for one, other in seen])
+    unseen = np.array([float(bool(one.right)) for one in blank])
     return [
         check("position bias", by_order, found, biased),
         check("refusals", unclear, f"{100 * unclear:.0f}% of the answers name no option", refused),
