@@ -94,6 +94,7 @@ def asked_about(prompt: str) -> str:
 
 
 def captions_of(prompt: str) -> tuple[str, str]:
-    found = re.search(r"^A: (.*)\nB: (.*)\nAnswer:$", prompt, re.MULTILINE)
-    assert found, prompt
+    """The two texts of a choice, as they were ordered."""
+    found = re.search(r"^A: (.*)\nB: (.*)$", prompt, re.MULTILINE)
+    assert found is not None, prompt
     return found[1], found[2]

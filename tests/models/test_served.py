@@ -73,12 +73,16 @@ def _spec(server: Vision, *options: str) -> str:
     return f"served:tiny@{server.url}" + (f"?{'&'.join(options)}" if options else "")
 
 
+def _scores(server: Vision, *options: str) -> str:
+    return _spec(server, "ask=yes", *options)
+
+
 # ---------------------------------------------------------------------------- yes
 
 
 def test_yes_is_summed_over_spellings_and_normalised(serve: Make, photos: Path) -> None:
     server = serve(_yes)
-    model = load_model(_spec(server))
+    model = load_model(_scores(server))
     found = evaluate(model, _items(10), images=photos)
     for row in found.rows:
         wanted = share_of(f"caption {row.id}")
@@ -88,7 +92,7 @@ def test_yes_is_summed_over_spellings_and_normalised(serve: Make, photos: Path) 
     assert found.record.model.model_extra is not None and found.record.model.model_extra["ask"] == "yes"
 
 
-@pytest.mark.parametrize("ask", ["yes", "choice"])
+@pytest.mark.parametrize("ask", ["yes", "answers"])
 def test_a_photo_is_encoded_once_for_all_its_texts(
     ask: str, serve: Make, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,16 +105,16 @@ def test_a_photo_is_encoded_once_for_all_its_texts(
 
 def test_a_second_run_asks_nothing(serve: Make, photos: Path, tmp_path: Path) -> None:
     server = serve(_yes)
-    first = evaluate(load_model(_spec(server)), _items(10), images=photos, cache=EmbeddingCache(tmp_path / "cache"))
+    first = evaluate(load_model(_scores(server)), _items(10), images=photos, cache=EmbeddingCache(tmp_path / "cache"))
     before = server.requests
     (tmp_path / "cache" / "embeddings.sqlite").unlink()  # what the server said is kept by itself
-    again = evaluate(load_model(_spec(server)), _items(10), images=photos, cache=EmbeddingCache(tmp_path / "cache"))
+    again = evaluate(load_model(_scores(server)), _items(10), images=photos, cache=EmbeddingCache(tmp_path / "cache"))
     assert server.requests == before + 1
     assert again.rows == first.rows
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ask", ["yes", "choice"])
+@pytest.mark.parametrize("ask", ["yes", "answers"])
 def test_another_server_under_the_same_name_is_another_model(
     ask: str, serve: Make, photos: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -141,19 +145,17 @@ def test_neither_yes_nor_no(serve: Make, photos: Path) -> None:
     answer = says("Perhaps")
     answer["choices"][0]["logprobs"] = {"content": [{"token": "Perhaps", "logprob": -0.1, "top_logprobs": top}]}
     server = serve(lambda prompt, body: (200, answer))
-    with pytest.raises(UserError, match=r"answers neither yes nor no.*'Perhaps'.*ask=choice"):
-        evaluate(load_model(_spec(server)), _items(10), images=photos)
+    with pytest.raises(UserError, match=r"answers neither yes nor no.*'Perhaps'.*Leave out .ask=yes"):
+        evaluate(load_model(_scores(server)), _items(10), images=photos)
 
 
-# ---------------------------------------------------------------------------- choices
+# ---------------------------------------------------------------------------- answers
 
 
 def _likes(good: str) -> Callable[[str, dict[str, Any]], Reply]:
     """Chooses the text that begins with `good`; without one among two, whatever came first."""
 
     def reply(prompt: str, body: dict[str, Any]) -> Reply:
-        if "logprobs" in body:
-            return 400, {"error": {"message": "logprobs are not supported"}}
         first, second = captions_of(prompt)
         chosen = "B" if second.startswith(good) and not first.startswith(good) else "A"
         return 200, says(f"Answer: {chosen}" if chosen == "A" else "B.")
@@ -161,41 +163,28 @@ def _likes(good: str) -> Callable[[str, dict[str, Any]], Reply]:
     return reply
 
 
-def test_without_log_probabilities_it_chooses_in_both_orders(serve: Make, photos: Path) -> None:
+def test_answers_in_both_orders_word_for_word(serve: Make, photos: Path) -> None:
     server = serve(_likes("caption"))
     found = evaluate(load_model(_spec(server)), _items(5), images=photos)
-    assert found.numbers["original"] == 1.0 and found.numbers.ties == 0
-    assert server.requests == 2 + 5 * 3 * 2
-    assert found.record.counts["duels"] == 15 and found.record.counts["duels_by_position"] == 0
-    assert found.record.counts["choices_first"] == 15  # once in each two orders
+    assert found.numbers["original"] == 1.0 and found.numbers["order_flips"] == 0.0
+    assert server.requests == 5 * 3 * 2  # and none to see what the server can do
+    assert {answer.said for row in found.rows for answer in row.answers} == {"Answer: A", "B."}
+    assert found.numbers["first_option"] == 0.5 and found.record.settings.ask == "wordings,orders"
 
 
 @pytest.mark.slow
-def test_position_bias_is_a_tie_and_is_reported(serve: Make, photos: Path, tmp_path: Path) -> None:
+def test_position_bias_is_order_flips(serve: Make, photos: Path, tmp_path: Path) -> None:
     server = serve(_likes("nothing"))  # always the first
     write_items(tmp_path / "own.jsonl", _items(5))
-    found = CliRunner().invoke(
-        app,
-        [
-            "eval",
-            "--skip-preflight",
-            _spec(server),
-            "--bench",
-            str(tmp_path / "own.jsonl"),
-            "--images",
-            str(photos),
-            "--cache",
-            str(tmp_path / "c"),
-        ],
-    )
+    arguments = ["eval", "--skip-preflight", _spec(server), "--bench", str(tmp_path / "own.jsonl"), "--images"]
+    found = CliRunner().invoke(app, [*arguments, str(photos), "--cache", str(tmp_path / "c"), "--json"])
     assert found.exit_code == 0, found.output
-    assert "of 30 choices 100.0% went to the text that came first" in found.output
-    assert "in 100.0% of 15 pairs of texts the order decided (a tie)" in found.output
     scored = evaluate(load_model(_spec(server)), _items(5), images=photos)
-    assert scored.numbers["original"] == 0.0 and scored.numbers.ties == 5
+    assert scored.numbers["original"] == 0.0 and scored.numbers["order_flips"] == 1.0
+    assert scored.numbers["accuracy"] == 0.5
 
 
-def test_brittleness_by_choices(serve: Make, photos: Path) -> None:
+def test_brittleness_by_answers(serve: Make, photos: Path) -> None:
     """A model that likes the captions and dislikes the hard positives."""
 
     def reply(prompt: str, body: dict[str, Any]) -> Reply:
@@ -204,17 +193,52 @@ def test_brittleness_by_choices(serve: Make, photos: Path) -> None:
         return 200, says("A" if rank[first.split()[0]] > rank[second.split()[0]] else "B")
 
     items = [item.model_copy(update={"positives": texts(f"positive {item.id}")}) for item in _items(5)]
-    server = serve(lambda prompt, body: (200, says("A")) if "red square" in prompt else reply(prompt, body))
-    numbers = evaluate(load_model(_spec(server, "ask=choice")), items, images=photos).numbers
+    numbers = evaluate(load_model(_spec(serve(reply))), items, images=photos).numbers
     assert (numbers["original"], numbers["augmented"], numbers["brittleness"]) == (1.0, 0.0, 1.0)
+    assert numbers["wording_flips"] == 1.0
 
 
-def test_neither_a_nor_b(serve: Make, photos: Path) -> None:
+def test_names_no_option(serve: Make, photos: Path) -> None:
     server = serve(lambda prompt, body: (200, says("It depends.")))
-    with pytest.raises(UserError, match=r"answers neither A nor B: none of its first 30 answers .*'It depends.'"):
+    with pytest.raises(UserError, match=r"names no option: none of its first 20 answers .*'It depends.'"):
         evaluate(load_model(_spec(server)), _items(5), images=photos)
     few = evaluate(load_model(_spec(server)), _items(2), images=photos)
-    assert few.record.counts["choices_unclear"] == 12 and few.numbers.ties == 2
+    assert few.numbers["refusals"] == 1.0 and few.numbers["original"] == 0.0
+
+
+def test_a_dry_run_names_the_number_of_requests_and_a_batch_brings_the_answers(
+    serve: Make, photos: Path, tmp_path: Path
+) -> None:
+    server = serve(_likes("caption"))
+    items = [item.model_copy(update={"positives": texts(f"caption {item.id} again")}) for item in _items(6, 1)]
+    write_items(tmp_path / "own.jsonl", items)
+    arguments = ["eval", _spec(server), "--bench", str(tmp_path / "own.jsonl"), "--images", str(photos)]
+    arguments += ["--cache", str(tmp_path / "c"), "--ask", "wordings,orders,prompts:3,repeats:2"]
+    plan = CliRunner().invoke(app, [*arguments, "--dry-run", "--json", "--price", "2.5,10"])
+    wanted = json.loads(plan.output)
+    assert server.requests == 0 and wanted["total"] == 12 + 6 * (4 + 2 + 1) and wanted["dollars"] > 0
+    batch = CliRunner().invoke(app, [*arguments, "--batch-out", str(tmp_path / "batch")])
+    assert batch.exit_code == 0 and server.requests == 0
+    lines = [json.loads(line) for line in (tmp_path / "batch" / "batch-000.jsonl").read_text().splitlines()]
+    assert len(lines) == 6 * 7
+    reply = _likes("caption")
+    done = [
+        {
+            "custom_id": line["custom_id"],
+            "response": {"status_code": 200, "body": reply(line["body"]["messages"][0]["content"][-1]["text"], {})[1]},
+        }
+        for line in lines
+    ]
+    (tmp_path / "half.jsonl").write_text("".join(json.dumps(line) + "\n" for line in done[:20]))
+    half = CliRunner().invoke(app, [*arguments, "--batch-in", str(tmp_path / "half.jsonl")])
+    assert isinstance(half.exception, UserError) and "22 questions have no answer yet" in str(half.exception)
+    rest = CliRunner().invoke(app, [*arguments, "--batch-out", str(tmp_path / "rest")])
+    assert rest.exit_code == 0 and len((tmp_path / "rest" / "batch-000.jsonl").read_text().splitlines()) == 22
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(line) + "\n" for line in done))
+    whole = CliRunner().invoke(app, [*arguments, "--skip-preflight", "--batch-in", str(tmp_path / "all.jsonl")])
+    assert whole.exit_code == 0 and server.requests == 0
+    live = CliRunner().invoke(app, [*arguments[:-3], str(tmp_path / "other"), *arguments[-2:], "--out", str(tmp_path)])
+    assert live.exit_code == 0 and server.requests == wanted["total"]
 
 
 # ---------------------------------------------------------------------------- what goes wrong
@@ -257,10 +281,10 @@ def test_an_endpoint_that_dies_keeps_what_was_answered(serve: Make, photos: Path
     server = serve(reply)
     cache = EmbeddingCache(tmp_path / "cache")
     with pytest.raises(UserError, match="The answers so far are kept"):
-        evaluate(load_model(_spec(server, "tries=1", "concurrency=4")), _items(30), images=photos, cache=cache)
+        evaluate(load_model(_scores(server, "tries=1", "concurrency=4")), _items(30), images=photos, cache=cache)
     answered = len(server.answered)
     alive["count"] = 10_000
-    evaluate(load_model(_spec(server, "tries=1", "concurrency=4")), _items(30), images=photos, cache=cache)
+    evaluate(load_model(_scores(server, "tries=1", "concurrency=4")), _items(30), images=photos, cache=cache)
     assert len(server.answered) == 121 and answered >= 55
     assert [count for name, count in server.answered.items() if "red square" not in name[0]] == [1] * 120
 
@@ -269,10 +293,10 @@ def test_the_budget_holds_over_runs(serve: Make, photos: Path, tmp_path: Path) -
     server = serve(_yes)
     for _ in range(2):
         with pytest.raises(UserError, match="the budget of 50 requests to tiny is spent"):
-            model = load_model(_spec(server, "budget=50"))
+            model = load_model(_scores(server, "budget=50"))
             evaluate(model, _items(30), images=photos, cache=EmbeddingCache(tmp_path / "cache"))
     assert server.requests <= 51  # the second run's greeting is sent before it knows where the count is kept
-    model = load_model(_spec(server, "budget=200"))
+    model = load_model(_scores(server, "budget=200"))
     evaluate(model, _items(30), images=photos, cache=EmbeddingCache(tmp_path / "cache"))
     assert max(server.answered.values()) <= 3 and len(server.answered) == 121
 
@@ -284,7 +308,7 @@ def test_the_budget_holds_over_runs(serve: Make, photos: Path, tmp_path: Path) -
         ("served:m@http://u:p@host/v1", "a password in the address"),
         ("served:m@http://host/v1?retries=3", "no option 'retries'"),
         ("served:m@http://host/v1?budget=many", "budget: expected a number above 0"),
-        ("served:m@http://host/v1?ask=loud", "ask=loud is not known; use yes or choice"),
+        ("served:m@http://host/v1?ask=loud", "ask=loud is not known; use yes or answers"),
     ],
 )
 def test_a_spec_that_is_none(spec: str, said: str) -> None:
@@ -307,26 +331,27 @@ def test_a_key_in_the_spec_is_neither_kept_nor_shown(serve: Make, photos: Path, 
     assert not any(b"PASTED99" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int) -> None:
-    """5% errors, 2% time-outs, a kill in the middle: every pair once, none lost, the budget kept."""
+def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int, ask: str) -> None:
+    """5% errors, 2% time-outs, a kill in the middle: every request once, none lost, the budget kept."""
     rng = random.Random(0)
     errors = [(500, b"oops"), (429, b"slow down"), (503, b""), (200, b'{"choices": [{"mess')]
+    answer = _yes if ask == "yes" else _likes("caption")
 
     def reply(prompt: str, body: dict[str, Any]) -> Reply | None:
         drawn = rng.random()
         if drawn < 0.05:
             return rng.choice(errors)
-        return None if drawn < 0.07 else _yes(prompt, body)
+        return None if drawn < 0.07 else answer(prompt, body)
 
     server = serve(reply)
     server.hang = 2.5
-    items = _items(count // 4)
+    items = _items(count // 4, 3 if ask == "yes" else 2)  # four pairs, or two duels in two orders
     write_items(tmp_path / "own.jsonl", items)
     options = ["timeout=2", f"budget={budget}", "concurrency=16", "tries=12"]
     arguments = [
         "eval",
         "--skip-preflight",
-        _spec(server, *options),
+        _spec(server, f"ask={ask}", *options),
         "--bench",
         str(tmp_path / "own.jsonl"),
         "--images",
@@ -348,8 +373,11 @@ def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int) -
     rows = [json.loads(line) for line in (tmp_path / "out" / "own" / "items.jsonl").read_text().splitlines()]
     assert len(rows) == len(items)
     for row, item in zip(rows, items, strict=True):
-        scores = [row["caption"], *row["negatives"]]
-        assert scores == pytest.approx([share_of(text) for text in item.texts()], abs=1e-9)
+        if ask == "yes":
+            scores = [row["caption"], *row["negatives"]]
+            assert scores == pytest.approx([share_of(text) for text in item.texts()], abs=1e-9)
+        else:
+            assert [answer["right"] for answer in row["answers"]] == [True] * 4
     pairs = {name: times for name, times in server.answered.items() if "red square" not in name[0]}
     assert len(pairs) == count
     # An answer that was on its way to the killed process is the one thing that must be asked for again.
@@ -359,11 +387,12 @@ def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int) -
 
 
 @pytest.mark.slow
-def test_a_storm_and_a_kill(serve: Make, photos: Path, tmp_path: Path) -> None:
-    _storm(serve, photos, tmp_path, 400, 600)
+@pytest.mark.parametrize("ask", ["yes", "answers"])
+def test_a_storm_and_a_kill(serve: Make, photos: Path, tmp_path: Path, ask: str) -> None:
+    _storm(serve, photos, tmp_path, 400, 600, ask)
 
 
 @pytest.mark.slow
 @pytest.mark.faults  # minutes
-def test_ten_thousand_pairs_in_a_storm(serve: Make, photos: Path, tmp_path: Path) -> None:
-    _storm(serve, photos, tmp_path, 10_000, 12_000)
+def test_ten_thousand_questions_in_a_storm(serve: Make, photos: Path, tmp_path: Path) -> None:
+    _storm(serve, photos, tmp_path, 10_000, 12_000, "answers")

@@ -137,6 +137,8 @@ class ServedAnswers(Served):
     def __init__(self, spec: str, settings: LlmSettings, template: str | None) -> None:
         super().__init__(spec, settings, "answers", template or "")
         self.concurrency, self.ask_template = settings.concurrency, template
+        self._jpegs: dict[int, tuple[Image.Image, bytes]] = {}
+        self._lock = threading.Lock()
 
     def answer(self, images: Sequence[Any], prompts: Sequence[str]) -> list[str | None]:
         """One text for each prompt about an image, or about a list of images; None where the server refused."""
@@ -152,7 +154,18 @@ class ServedAnswers(Served):
         return self._client.body(self._messages(images, prompt), self._settings.max_tokens or MOST_TOKENS)
 
     def _messages(self, images: Sequence[Image.Image], prompt: str) -> list[dict[str, Any]]:
-        return messages([_encoded(image) for image in images], prompt)
+        return messages([self._jpeg(image) for image in images], prompt)
+
+    def _jpeg(self, image: Image.Image) -> bytes:
+        """Encoded once for all questions about it; the image is kept too, since its id could become another's."""
+        with self._lock:
+            kept, raw = self._jpegs.get(id(image), (None, b""))
+            if kept is not image:
+                raw = _encoded(image)
+                self._jpegs[id(image)] = image, raw
+                while len(self._jpegs) > 2 * self.concurrency:
+                    del self._jpegs[next(iter(self._jpegs))]
+        return raw
 
 
 def messages(pictures: Sequence[bytes], prompt: str) -> list[dict[str, Any]]:
