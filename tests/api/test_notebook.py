@@ -167,7 +167,10 @@ def test_errors_name_arguments(folder: Path, pairs: list[tuple[str, str]], tmp_p
         (lambda: eq.evaluate("world", items, images=3), "images: int; expected a folder, a dict"),
         (lambda: eq.evaluate("world", items, images=folder, device="tpu"), "device tpu is not known"),
         (lambda: eq.evaluate(Colour, items, images=folder), r"Colour is a class; pass a model: Colour\(...\)"),
-        (lambda: eq.evaluate(object(), items, images=folder), "neither embed_images and embed_texts nor score_pairs"),
+        (
+            lambda: eq.evaluate(object(), items, images=folder),
+            "nor score_pairs, nor answer",
+        ),
         (lambda: eq.evaluate("world", 3), "items: int; expected items"),
         (lambda: eq.perturb(3), "expected a file, a DataFrame"),
         (lambda: eq.perturb(["a dog"]), r"row 0: expected \(image, caption\)"),

@@ -295,7 +295,7 @@ def test_the_code_that_trains_counts(monkeypatch: pytest.MonkeyPatch, world: Any
 
 LLM = LlmSettings("http://127.0.0.1:1/v1", "m")
 COUNTS = {"url": "http://127.0.0.1:2/v1", "model": "n", "temperature": 0.5, "seed": 1, "max_tokens": 9}
-AS_IT_IS_ASKED = {"key_variable", "concurrency", "timeout", "tries", "pause", "cache", "budget"}
+AS_IT_IS_ASKED = {"key_variable", "concurrency", "timeout", "tries", "pause", "cache", "budget", "rpm", "tpm"}
 
 
 def test_answers_of_a_server() -> None:

@@ -172,7 +172,7 @@ def test_what_a_model_is_asked_for(tiny_clip: ClipModel, tiny_siglip: ClipModel)
     ]
     assert kind_of(pieces()) == "embeds"  # some of the pieces are not enough
     with pytest.raises(
-        UserError, match="int is not a model: it has neither embed_images and embed_texts nor score_pairs"
+        UserError, match="int is not a model: it has neither embed_images and embed_texts, nor score_pairs, nor answer"
     ):
         kind_of(3)
 

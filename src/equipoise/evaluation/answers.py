@@ -110,12 +110,8 @@ def right_flips(answers: Sequence[Answer], variant: str) -> float | None:
 
 
 def accuracy(answers: Sequence[Answer]) -> float | None:
-    """The mean over the orders of the options, since a model may prefer the first; repeats count once."""
-    by_order: dict[str, list[bool]] = {}
-    for answer in answers:
-        if answer.repeat == 0 and answer.right is not None:
-            by_order.setdefault(answer.order, []).append(answer.right)
-    return sum(sum(right) / len(right) for right in by_order.values()) / len(by_order) if by_order else None
+    known = [answer.right for answer in answers if answer.right is not None]
+    return sum(known) / len(known) if known else None
 
 
 def every_time(answers: Sequence[Answer]) -> float | None:
@@ -127,9 +123,7 @@ def refusals(answers: Sequence[Answer]) -> float:
 
 
 def first_option(answers: Sequence[Answer]) -> float | None:
-    """Repeats and other prompts are asked in one order alone, so they are left out."""
-    asked = (answer for given in _first_asked(answers).values() for answer in given)
-    places = [answer.place for answer in asked if answer.place is not None]
+    places = [answer.place for answer in answers if answer.place is not None]
     return sum(place == 0 for place in places) / len(places) if places else None
 
 

@@ -154,8 +154,7 @@ _ROWS = (
            "(arXiv 2510.07632); a tie is no win",
            lambda outcomes: outcomes.asked(outcomes.images.two_by_two, _matched), "images.two_by_two",
            lambda outcomes: 0.5 * outcomes.images.two_by_two, side="images"),
-    _of_answers("accuracy", "share of an item's answers that are right, each order of the options alike; the mean over "
-                "items", answers.accuracy, "high",
+    _of_answers("accuracy", "share of an item's answers that are right; the mean over items", answers.accuracy, "high",
                 answers.chance_of_one),
     _of_answers("right_every_time", "share of items whose every answer is right, in all wordings, orders and repeats",
                 answers.every_time, "high", answers.chance_of_all),

@@ -54,14 +54,14 @@ def _truth(model: Simulated) -> dict[str, float]:
     each = [(share, known) for known, share in knows.items() if share]
     said = 1 - model.refuse
     accuracy = sum(
-        said * share * turn * names_right(place, reworded(known, flips)) / 4
-        for share, known in each for place in (0, 1) for wording in (0, 1)
+        weight * said * share * turn * names_right(place, reworded(known, flips)) / 2
+        for share, known in each for place in (0, 1) for wording, weight in ((0, 3 / 5), (1, 2 / 5))  # with a repeat
         for flips, turn in (((True, model.flip), (False, 1 - model.flip)) if wording else ((False, 1.0),))
     )  # fmt: skip
     return {
         "accuracy": accuracy,
         "refusals": model.refuse,
-        "repeat_flips": sum(share * differ((0, known), (0, known)) for share, known in each),
+        "repeat_flips": sum(share * differ((at, known), (at, known)) / 2 for share, known in each for at in (0, 1)),
         "first_option": own * 0.5 + 2 * drawn * 0.5 + model.first,
     }
 

@@ -1,13 +1,15 @@
 """The questions that are asked about an item, in every variant that `--ask` names.
 
 Wordings and orders are combined, since Augmented accuracy and Brittleness compare them. Other prompts and repeats are
-asked of the first wording in the first order alone, which costs one more request each.
+asked of the first wording in one order alone, which costs one more request each. That order differs between items, so
+that a preference for the first option is no advantage.
 """
 
 from __future__ import annotations
 
 import functools
 import tomllib
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -70,6 +72,7 @@ class Asked(NamedTuple):
     variant: str  # of the prompt
     order: str
     repeat: int
+    usual: bool  # in the order in which other prompts and repeats are asked
 
     @property
     def kind(self) -> str:
@@ -107,7 +110,7 @@ def _of_captions(item: Item, ask: Ask) -> Iterator[Asked]:
     for number, negative in enumerate(item.negatives):
         names = ("right", f"negative {number}")
         for wording, text in right.items():
-            yield from _asked("captions", "", (text, negative.text), names, ask, names[1], wording)
+            yield from _asked("captions", item.id, "", (text, negative.text), names, ask, names[1], wording)
 
 
 def _of_question(item: Item, ask: Ask) -> Iterator[Asked]:
@@ -117,26 +120,28 @@ def _of_question(item: Item, ask: Ask) -> Iterator[Asked]:
     texts = [item.question or "", *(item.rewordings if ask.wordings else ())]
     for number, text in enumerate(texts):
         wording = f"rewording {number}" if number else "caption"
-        yield from _asked(kind, text, tuple(options), names, ask, "", wording, item.place)
+        yield from _asked(kind, item.id, text, tuple(options), names, ask, "", wording, item.place)
 
 
 def _asked(
-    kind: str, question: str, options: tuple[str, ...], names: tuple[str, ...], ask: Ask, about: str, wording: str,
-    truth: int = 0,
+    kind: str, id_: str, question: str, options: tuple[str, ...], names: tuple[str, ...], ask: Ask, about: str,
+    wording: str, truth: int = 0,
 ) -> Iterator[Asked]:  # fmt: skip
     prompts = _prompts()[kind][: ask.prompts]
     if ask.template is not None:
         prompts = (ask.template, *prompts[1:])
     orders = 1 if kind == "yes_no" else min(ask.orders, len(options))
+    usual = zlib.crc32(id_.encode()) % orders
     base = wording == "caption"
     for variant, template in enumerate(prompts if base else prompts[:1]):
-        for order in range(orders if variant == 0 else 1):
+        for order in sorted(range(orders), key=lambda order: order != usual) if variant == 0 else [usual]:
             turned = _turned(options, order)
             text = _filled(template, question, turned)
-            for repeat in range(ask.repeats if base and variant == order == 0 else 1):
+            first = base and variant == 0 and order == usual
+            for repeat in range(ask.repeats if first else 1):
                 yield Asked(
                     text, turned, _turned(names, order), names[truth], kind != "yes_no", about, wording, str(variant),
-                    str(order), repeat,
+                    str(order), repeat, order == usual,
                 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from equipoise.core.run_folder import UNKNOWN
 from equipoise.data import identity
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.embedding.cache import Vector
+from equipoise.evaluation.answers import Answer
 from equipoise.evaluation.asking.live import read
 from equipoise.evaluation.asking.variants import Ask, questions
 from equipoise.evaluation.preflight import probes
@@ -291,13 +292,17 @@ def of_answers(model: Any, spec: str) -> list[Check]:
     first = sum(one.place == 0 for one in clear) / max(1, len(clear))
     found = f"{100 * first:.0f}% of the answers name the first option; the order decides {100 * by_order:.0f}%"
     biased: Verdict = "suspicious" if by_order > 0.3 else "fine"  # what a run then measures, no fault of a loader
-    shares = np.array([(bool(one.right) + bool(other.right)) / 2 for one, other in seen])
-    unseen = np.array([float(bool(one.right)) for one in blank])
+    shares = np.array([(_share(one) + _share(other)) / 2 for one, other in seen])
+    unseen = np.array([_share(one) for one in blank])
     return [
         check("position bias", by_order, found, biased),
         check("refusals", unclear, f"{100 * unclear:.0f}% of the answers name no option", refused),
         *_outcomes(shares, unseen, "choices"),
     ]
+
+
+def _share(answer: Answer) -> float:
+    return 0.5 if answer.choice is None else float(bool(answer.right))
 
 
 def of_served(model: Any, spec: str) -> list[Check]:
