@@ -18,7 +18,7 @@ import numpy as np
 
 from equipoise.benchmarks import predicate_noun
 from equipoise.data.items import Item
-from equipoise.evaluation.metrics import order_flips
+from equipoise.evaluation.answers import flips
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.published.reading import read_any
 
@@ -212,7 +212,11 @@ def carried_out(plan: Plan, shared: Path) -> Ledger:
                 [one.right for row in rows for one in row.answers if one.order == order]
                 for order in ("caption first", "negative first")
             )
-            arrays = {"right": right, "again": again, "flips": found.of_answers(order_flips)}
+            arrays = {
+                "right": right,
+                "again": again,
+                "flips": found.of_answers(lambda answers: flips(answers, "order")),
+            }
         ids = [row.id for row in rows]
         items |= {one.id: one for one in foreign.items}
         for row in rows:

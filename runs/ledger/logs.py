@@ -6,6 +6,7 @@ no reason is given for.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
 import re
@@ -177,10 +178,16 @@ def _table(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(handle)
 
 
-def main(folder: Path) -> int:
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, nargs="?", default=DATA, help="(default: %(default)s)")
+    data = parser.parse_args().data
+    for name in ("harness_logs", "t2i_scores"):
+        if not (data / name).is_dir():
+            parser.error(f"{data}: no folder {name} in it")
     wrong = 0
     print("| source | number | stated | found | |\n| --- | --- | --- | --- | --- |")
-    for one in (*logs(folder / "harness_logs"), *scorers(folder / "t2i_scores")):
+    for one in (*logs(data / "harness_logs"), *scorers(data / "t2i_scores")):
         wrong += not one.same and not one.why
         remark = "" if one.same else one.why or "differs"
         print(f"| {one.source} | {one.what} | {one.stated:g} | {one.found:.2f} | {remark} |")
@@ -188,4 +195,4 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else DATA))
+    sys.exit(main())

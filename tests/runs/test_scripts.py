@@ -37,6 +37,7 @@ READING = {
     "runs/judge/teach.py": ("GONE GONE GONE --out OUT/x",),
     "runs/judge/wide.py": ("--shared GONE --out OUT/x",),
     "runs/ledger/courts.py": ("--shared GONE",),
+    "runs/ledger/logs.py": ("GONE",),
     "runs/ledger/make.py": ("--shared GONE --out OUT/x.html",),
     "runs/ledger/printed.py": ("GONE",),
     "runs/ledger/siglip.py": ("--shared GONE",),
