@@ -1,7 +1,7 @@
 """`served:` against a real server, `transformers serve`, with a tiny random vision-language model.
 
-It gives no log-probabilities (transformers 5.22), so the model is made to choose. What a random model answers is
-nothing, which is the point: the pictures arrive, the answers are read, and what is no choice is a tie.
+What a random model answers is nothing, which is the point: the pictures arrive, and the server says what the same
+model says in process, word for word.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from PIL import Image
 from tests.models.scorers.conftest import chat_tokenizer, write_chat
 
 from equipoise.data.items import ImageRef, Item, texts
+from equipoise.evaluation.asking.variants import Ask
 from equipoise.evaluation.run import evaluate
 from equipoise.models import load_model
 
@@ -43,16 +44,20 @@ def test_transformers_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             time.sleep(1)
         items = []
         for number in range(3):
-            Image.new("RGB", (40, 40), (60 * number, 0, 99)).save(tmp_path / f"{number}.png")
-            image = ImageRef(path=f"{number}.png")
+            Image.new("RGB", (40, 40), (60 * number, 0, 99)).save(tmp_path / f"{number}.jpg", quality=95)
+            image = ImageRef(path=f"{number}.jpg")  # as the server gets it
             items.append(Item(id=str(number), image=image, caption="a red dog", negatives=texts("a blue dog"), tags={}))
         model = load_model(f"served:{folder}@http://127.0.0.1:{port}/v1?concurrency=2")
         found = evaluate(model, items, images=tmp_path)
+        local = evaluate(load_model(f"vqa:{folder}"), items, images=tmp_path, ask=Ask())
     finally:
         server.terminate()
         server.wait(30)
-    assert found.record.model.model_extra is not None and found.record.model.model_extra["ask"] == "choice"
-    assert found.record.counts["choices"] == 6 and found.record.n.scored == 3
+    assert found.record.n.scored == 3 and sum(len(row.answers) for row in found.rows) == 6
+    assert [row.answers for row in found.rows] == [row.answers for row in local.rows]
+    assert {name: one.value for name, one in found.numbers.metrics.items()} == {
+        name: one.value for name, one in local.numbers.metrics.items()
+    }
 
 
 def _up(url: str) -> bool:

@@ -88,12 +88,16 @@ def evaluate(
     allow_missing: bool = False,
     limit: int | None = None,
     metrics: Sequence[Metric] = (),
+    ask: str | None = None,
+    until: str | None = None,
     seed: int = 0,
 ) -> Run:
     """Score and measure a model.
 
     `model` is a spec ("hf:my-clip"), (model, processor) of transformers, (model, preprocess, tokenizer) of open_clip,
-    or an object with `embed_images` and `embed_texts`, or with `score_pairs`. `items` come from `perturb` or
+    or an object with `embed_images` and `embed_texts`, or with `score_pairs`, or with `answer(images, prompts)`: that
+    one is asked in the variants of `ask` ("wordings,orders,prompts:5,repeats:2"), until a metric is known to so many
+    points (`until="brittleness:2"`). `items` come from `perturb` or
     `load_items`, or are a file, a DataFrame with the columns image, caption, negative (and positive), or the name of a
     benchmark whose files lie in `source`. `images` is a folder or shards, a dict of pictures by name, a function of the
     name, or a column of pictures. `label` is what tables and pages call the model. With `out` the run is saved there,
@@ -101,6 +105,7 @@ def evaluate(
     """
     from equipoise.core.provenance import default_cache
     from equipoise.embedding.cache import EmbeddingCache
+    from equipoise.evaluation.asking.live import ask_of
     from equipoise.evaluation.run import ItemsTask, evaluate_loaded, read_benchmarks
 
     pictures = as_images(getattr(items, "images", None) if images is None else images)
@@ -124,6 +129,8 @@ def evaluate(
             out=None if out is None else Path(out),
             limit=limit,
             metrics=metrics,
+            ask=ask_of(ready, ask),
+            until=until,
             allow_missing=allow_missing,
             batch_size=batch_size,
             workers=workers,

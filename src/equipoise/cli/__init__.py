@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equipoise import __version__
-from equipoise.cli.asking import Batches, announce, ask_of, batches, print_plan
+from equipoise.cli.asking import Batches, announce, batches, print_plan
 from equipoise.cli.audit import audit
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.compare import compare
@@ -184,6 +184,7 @@ def evaluate(
     from equipoise.core.provenance import default_cache
     from equipoise.data.identity import steady
     from equipoise.embedding.cache import EmbeddingCache, joined
+    from equipoise.evaluation.asking.live import ask_of
     from equipoise.evaluation.asking.until import parse_until
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.results import benchmark_id, refuse_early

@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from equipoise.evaluation.asking.variants import Ask
 
 
-def ask_of(model: Any, given: str | None) -> Ask | None:
-    """The variants to ask; None for a model that gives scores, unless --ask is given."""
-    from equipoise.evaluation.asking.variants import DEFAULT, parse_ask
-    from equipoise.models.base import kind_of
-
-    if given is None and kind_of(model) != "answers":
-        return None
-    return parse_ask(DEFAULT if given is None else given, getattr(model, "ask_template", None))
-
-
 def print_plan(
     tasks: Sequence[Any], ask: Ask, limit: int | None, price: str | None, checked: bool, as_json: bool
 ) -> None:

@@ -50,6 +50,7 @@ from equipoise.evaluation.results import (
     write_run,
     write_set,
 )
+from equipoise.evaluation.scores import Scores
 from equipoise.evaluation.scoring import Scoring, default_batch, default_workers, score_items, scored_photos
 from equipoise.models.base import reads_images
 from equipoise.models.blind import TextScores
@@ -201,7 +202,7 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
             claim(folder, parts)
         if folder is not None and is_finished(folder):  # only then are the photos read for their hashes alone
             how.ranks.lead(scores=False)
-            parts["images"] = images_id(task.photos(how) if reads_images(model) else {})
+            parts["images"] = images_id(_asked(task, folder).photos(how) if reads_images(model) else {})
             refuse_other_run(folder, parts)
             record, rows = read_run(folder)
             outcomes = outcomes_of(rows) if task.kind == "items" else None
@@ -248,6 +249,14 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
                 items = {item.id: item for item in task.items}
                 record = write_run(folder, record, scoring.rows, outcomes, items, [*ROWS, *own])
         return Result(record, scoring.rows, outcomes)
+
+
+def _asked(task: Any, folder: Path) -> Any:
+    """With --until, the part of the task that the finished run in `folder` asked."""
+    if task.kind != "items" or task.until is None:
+        return task
+    there = {row.id for row in read_run(folder)[1]}
+    return replace(task, items=[item for item in task.items if item.id in there])
 
 
 def new_record(
@@ -304,8 +313,9 @@ def _measured(
     seen = trained_on(model, task.items)
     cosines = {name: mean_number(values, outcomes.cluster) for name, values in scoring.text_cosines.items()}
     items = task.items
-    if scoring.skipped:  # the baselines learn only from items that were scored, and the ceilings bound those
-        items = [item for item in items if item.id not in scoring.skipped]
+    if len(outcomes) < len(items):  # the baselines learn only from items that were scored, and the ceilings bound those
+        there = set(outcomes.rows.ids if isinstance(outcomes.rows, Scores) else (row.id for row in outcomes.rows))
+        items = [item for item in items if item.id in there]
         scores, bounds = replace(task, items=items).from_texts(parts["model"].context_length)
     else:
         scores, bounds = from_texts()

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from equipoise.core.errors import Problems, UserError, did_you_mean, missing_columns
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.data.readers.questions import is_question, question_item
-from equipoise.data.readers.records import explain, table
+from equipoise.data.readers.records import BadRow, explain, table
 
 _Row = TypeVar("_Row")
 
@@ -62,7 +62,7 @@ def read_table(path: Path, build: Callable[[dict[str, Any]], _Row]) -> list[_Row
             built.append(build(fields))
         except ValidationError as error:
             explain(error, f"line {line}", problems)
-        except ValueError as error:
+        except BadRow as error:
             problems.add(f"line {line}", str(error))
     problems.raise_if_any()
     return built

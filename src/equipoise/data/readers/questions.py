@@ -13,6 +13,8 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
+from equipoise.data.readers.records import BadRow
+
 YES_NO = ("yes", "no")
 LETTERS = string.ascii_uppercase
 _TRUTH = {"true": "yes", "1": "yes", "false": "no", "0": "no"}
@@ -25,7 +27,7 @@ def is_question(row: Mapping[str, Any]) -> bool:
 
 
 def question_item(row: Mapping[str, Any], number: int | str) -> dict[str, Any]:
-    """The fields of the item; a ValueError says what is wrong with the row."""
+    """The fields of the item; a BadRow says what is wrong with it."""
     lettered = {
         match[1].upper(): str(cell)
         for name, cell in row.items()
@@ -36,13 +38,13 @@ def question_item(row: Mapping[str, Any], number: int | str) -> dict[str, Any]:
     if not options:
         options, answer = list(YES_NO), _TRUTH.get(answer.lower(), answer.lower())
     if len(options) < 2 or len(set(options)) < len(options):
-        raise ValueError(f"options: expected two or more different ones, found {options}")
+        raise BadRow(f"options: expected two or more different ones, found {options}")
     if len(options) > len(LETTERS):
-        raise ValueError(f"options: expected at most {len(LETTERS)}, found {len(options)}")
+        raise BadRow(f"options: expected at most {len(LETTERS)}, found {len(options)}")
     right = _right(answer, options)
     if right is None:
         letters = ", ".join(LETTERS[: len(options)])
-        raise ValueError(f"answer: expected one of {options} or its letter ({letters}), found {answer!r}")
+        raise BadRow(f"answer: expected one of {options} or its letter ({letters}), found {answer!r}")
     images = _listed(row.get("images"), "|") or _listed(row.get("image"), "|")
     again = _listed(row.get("rewordings"), "|")
     again += [str(cell) for name, cell in row.items() if re.fullmatch(r"question_\d+", name) and cell]

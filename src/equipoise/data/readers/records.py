@@ -183,6 +183,9 @@ def checked(
         except ValidationError as error:
             explain(error, where, problems)
             continue
+        except BadRow as error:
+            problems.add(where, str(error))
+            continue
         except (ValueError, RecursionError) as error:
             problems.add(where, why(error))
             continue
@@ -190,6 +193,10 @@ def checked(
         if name is not None and seen.setdefault(name, where) != where:
             problems.add(where, f"id: {name!r} is already used in {seen[name]}; ids must be unique")
         yield raw, record
+
+
+class BadRow(ValueError):
+    """What is wrong with a row that was read well."""
 
 
 def explain(error: ValidationError, where: str, problems: Problems) -> None:

@@ -32,7 +32,7 @@ from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.answers import Answer
 from equipoise.evaluation.asking.parsing import option_of
 from equipoise.evaluation.asking.until import Until
-from equipoise.evaluation.asking.variants import Ask, Asked, questions
+from equipoise.evaluation.asking.variants import DEFAULT, Ask, Asked, parse_ask, questions
 from equipoise.evaluation.scores import ItemScores
 from equipoise.models.base import Kind, kind_of
 
@@ -139,8 +139,9 @@ def ask_all(
                 found.stopped = done < total
                 break
     found.rows = [rows[item.id] for item in items if item.id in rows]
-    found.bad, found.digests = photos.bad, photos.digests
-    found.counts = {"answers": done, "answers_kept": kept, "images": len(photos.digests)}
+    used = {ref.path for item in items if item.id in rows for ref in item.shown()}  # more were read ahead
+    found.bad, found.digests = photos.bad, {path: one for path, one in photos.digests.items() if path in used}
+    found.counts = {"answers": done, "answers_kept": kept, "images": len(used)}
     return found
 
 
@@ -230,6 +231,13 @@ def _batches(found: Iterable[tuple[Request, Kept | None]], size: int) -> Iterato
             batch, new = [], 0
     if batch:
         yield batch
+
+
+def ask_of(model: Any, given: str | None) -> Ask | None:
+    """The variants to ask; None for a model that gives scores, unless some are `given`."""
+    if given is None and kind_of(model) != "answers":
+        return None
+    return parse_ask(DEFAULT if given is None else given, getattr(model, "ask_template", None))
 
 
 def model_kind(model: Any, ask: Ask | None) -> Kind:
