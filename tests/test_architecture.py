@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -104,9 +105,11 @@ def test_every_folder_says_what_lives_there(folder: Path) -> None:
 
 
 def test_sizes() -> None:
-    """No module over 400 lines; no folder over about a dozen modules, except where all are of one kind."""
-    long = {module: n for module, path in FILES.items() if (n := len(path.read_text().splitlines())) > 400}
-    assert not long, f"over 400 lines: {long}"
+    """No folder over about a dozen modules, except where all are of one kind. A long module is a reminder, no failure:
+    the subject decides where code goes."""
+    for module, path in FILES.items():
+        if (lines := len(path.read_text().splitlines())) > 400:
+            warnings.warn(f"{module} has {lines} lines; is it still about one subject?", stacklevel=1)
     one_kind = {"benchmarks", "losses", "recipes"}
     counts: dict[Path, int] = {}
     for path in FILES.values():
