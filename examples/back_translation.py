@@ -14,13 +14,17 @@ import os
 import re
 from collections import Counter
 
-from equipoise.core.errors import UserError
-from equipoise.language.language_model import load_lm
-from equipoise.perturb import Candidate, Recipe
-from equipoise.perturb.checks.form import changed, grammar
-from equipoise.perturb.llm.answers import edit_between
-from equipoise.perturb.llm.meaning import keeps_meaning
-from equipoise.perturb.recipe import Slot
+from equipoise import UserError
+from equipoise.extend import (
+    Candidate,
+    EditRecipe,
+    EditSlot,
+    changed,
+    edit_between,
+    grammar,
+    keeps_meaning,
+    load_lm,
+)
 
 NUMBERS = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "several", "many", "some"}
 
@@ -60,9 +64,9 @@ def keeps_most(caption, candidate):
     return None if told[0] == told[1] else "the numbers changed"
 
 
-RECIPE = Recipe(
+RECIPE = EditRecipe(
     "back_translation",
     "The caption, translated and translated back.",
-    (Slot("positive back-translation", (back_translated,)),),
+    (EditSlot("positive back-translation", (back_translated,)),),
     checks=(changed, keeps_most, keeps_meaning, grammar),
 )

@@ -13,8 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from equipoise import UserError, load_items
-from equipoise.perturb.recipes import Setup
-from equipoise.perturb.run.engine import perturb_file
+from equipoise.extend import Setup, perturb_file
 
 RECIPES = "hard_positives_rules,crepe_ma_2023"  # the hard-positive paper's: both kinds, every caption kept
 

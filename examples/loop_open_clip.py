@@ -7,17 +7,14 @@ import torch
 from PIL import Image
 
 import equipoise as eq
-from equipoise.models.openclip import import_open_clip
-from equipoise.train.features import Features
-from equipoise.train.recipes import get_recipe
-from equipoise.world.splits import make_world
+from equipoise.extend import Features, get_train_recipe, import_open_clip, make_world
 
 open_clip = import_open_clip()  # `import open_clip`, which also works with a CPU build of torch
 towers = {"vision_cfg": {"image_size": 48, "layers": 2, "width": 64, "patch_size": 16}}
 towers |= {"text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 64, "heads": 2, "layers": 2}}
 model = open_clip.model.CLIP(embed_dim=64, **towers)  # yours: open_clip.create_model_and_transforms(...)
 preprocess, tokenizer = open_clip.transform.image_transform(48, is_train=False), open_clip.SimpleTokenizer()
-loss_of = get_recipe("hard_positives_kamath_2024").loss()
+loss_of = get_train_recipe("hard_positives_kamath_2024").loss()
 items = [item for item in eq.load_items(make_world(64, 0, "example-world", "test")) if item.positives]
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 

@@ -4,20 +4,16 @@ python examples/loop_sentence_transformers.py [MODEL]
 """
 
 import sys
-from pathlib import Path
 
 import torch
 from PIL import Image
 from sentence_transformers import SentenceTransformer
 
 import equipoise as eq
-from equipoise import world
-from equipoise.train.features import Features
-from equipoise.train.recipes import get_recipe
-from equipoise.world.splits import make_world
+from equipoise.extend import WORLD, Features, get_train_recipe, make_world
 
-loss_of = get_recipe("hard_positives_kamath_2024").loss()
-model = SentenceTransformer(sys.argv[1] if len(sys.argv) > 1 else str(Path(world.__file__).parent / "base"))
+loss_of = get_train_recipe("hard_positives_kamath_2024").loss()
+model = SentenceTransformer(sys.argv[1] if len(sys.argv) > 1 else str(WORLD))
 items = [item for item in eq.load_items(make_world(64, 0, "example-world", "test")) if item.positives]
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 

@@ -7,11 +7,9 @@ import torch
 from PIL import Image
 
 import equipoise as eq
-from equipoise.train.features import Features
-from equipoise.train.recipes import get_recipe
-from equipoise.world.splits import make_world
+from equipoise.extend import Features, get_train_recipe, make_world
 
-loss_of = get_recipe("hard_positives_kamath_2024").loss()
+loss_of = get_train_recipe("hard_positives_kamath_2024").loss()
 model = eq.load_model("world")  # any module: it only has to give embeddings with gradients
 items = [item for item in eq.load_items(make_world(64, 0, "example-world", "test")) if item.positives]
 optimizer = torch.optim.AdamW(model.network.parameters(), lr=1e-4)

@@ -9,7 +9,7 @@ else: a baseline worth having next to a large model.
 import numpy as np
 
 import equipoise as eq
-from equipoise.world.splits import make_world
+from equipoise.extend import make_world
 
 WORDS = ["red", "green", "blue"]
 

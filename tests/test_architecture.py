@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import warnings
@@ -61,7 +62,7 @@ def imports_of(module: str) -> set[str]:
 
 
 # What a package's own file hands out by name, loaded when asked for: no import, so no arrow (and no circle).
-LAZY = {"", "perturb"}
+LAZY = {"", "extend", "perturb"}
 GRAPH = {module: set() if module in LAZY else imports_of(module) for module in FILES}
 
 
@@ -141,3 +142,29 @@ def test_import_loads_no_torch(module: str) -> None:
     check = f"import sys, {module}; print([m for m in ('torch', 'transformers', 'ray') if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+PUBLIC = {"equipoise", "equipoise.extend"}
+
+
+def test_docs_and_examples_import_public_names_alone() -> None:
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.py"))]
+    private = []
+    for page in pages:
+        for line in page.read_text(encoding="utf-8").splitlines():
+            match = re.match(r"\s*(?:from|import) (equipoise[\w.]*)(?: import (.+))?", line)
+            names = [] if match is None else [name.strip("() ") for name in (match[2] or "").split(",")]
+            if match and (match[1] not in PUBLIC or any(name in ROOMS for name in names if name not in CALLED)):
+                private.append(f"{page.relative_to(ROOT)}: {line.strip()}")
+    assert not private, "\n".join(private)
+
+
+CALLED = {"perturb", "report", "train", "extend"}  # rooms that are also verbs
+
+
+def test_every_public_name_is_there_and_every_other_one_is_refused() -> None:
+    import equipoise.extend as extend
+
+    assert all(getattr(extend, name) is not None for name in extend.__all__ if name != "import_open_clip")
+    with pytest.raises(AttributeError, match="Metricc"):
+        extend.Metricc  # noqa: B018
