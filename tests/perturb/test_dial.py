@@ -136,6 +136,7 @@ def test_positives_of_a_kind_that_readers_accept_less_often_are_left_out() -> No
     rates = calibration()["rates"]
     worst = min((kind for kind in rates if "contrast" not in kind), key=lambda kind: float(rates[kind]))
     assert Dial(rates[worst]).allows(worst) and not Dial(rates[worst] + 0.01).allows(worst)
+    assert Dial().allows("swap") and not Dial(0.93).allows("swap"), "a blind reader accepted 92 of 100"
     made = [each for one in captions() for each in perturb_caption(balanced(0.97), one).positives]
     assert made and all(rates.get(positive_kind(each.edit), rates["other"]) >= 0.97 for each in made)
 

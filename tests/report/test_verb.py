@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
@@ -120,3 +124,49 @@ def test_what_was_edited_by_hand_is_not_printed(
 def test_a_folder_without_runs(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no finished run in it"):
         CliRunner().invoke(app, ["report", str(tmp_path), "--out", "x.html"], catch_exceptions=False)
+
+
+def test_the_plane_alone(runs: list[str], tmp_path: Path) -> None:
+    """It stands alone: no variable of the page, every model and number that the page's figure has."""
+    out = tmp_path / "plane.svg"
+    for _ in range(2):  # the same command again finds its own
+        assert call(*runs, "--figure", "plane", "--out", str(out)).strip() == f"open {out}"
+    text = out.read_text()
+    ElementTree.fromstring(text)
+    assert "var(" not in text and "@" not in text and text.startswith("<svg ")
+    call(*runs, "--out", str(tmp_path / "page.html"))
+    page = (tmp_path / "page.html").read_text()
+    titles = re.findall(r"<title>((?:first|second|chance): [^<]+)</title>", text)
+    assert len(titles) == 3 and all(title in page for title in titles)
+    out.write_text("mine")
+    with pytest.raises(UserError, match="not written by this command"):
+        call(*runs, "--figure", "plane", "--out", str(out))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--figure", "pie", "--out", "x.svg"], "--figure pie: expected plane"),
+        (["--figure", "plane"], "ends in .svg or .png"),
+        (["--figure", "plane", "--out", "x.pdf"], "ends in .svg or .png"),
+        (["--figure", "plane", "--out", "x.png"], "pip install cairosvg"),
+    ],
+)
+def test_figures_that_cannot_be_written(
+    runs: list[str], options: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    with pytest.raises(UserError, match=message):
+        call(*runs, *options)
+
+
+def test_a_png_is_written_by_cairosvg(runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = SimpleNamespace(svg2png=lambda bytestring, scale: b"PNG" + bytestring[:4])
+    monkeypatch.setitem(sys.modules, "cairosvg", fake)
+    out = tmp_path / "plane.png"
+    for _ in range(2):
+        call(*runs, "--figure", "plane", "--out", str(out))
+    assert out.read_bytes() == b"PNG<svg"
+    out.write_bytes(b"mine")
+    with pytest.raises(UserError, match="nothing is overwritten"):
+        call(*runs, "--figure", "plane", "--out", str(out))

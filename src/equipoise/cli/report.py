@@ -24,6 +24,7 @@ def report(
     title: str | None = typer.Option(None, help="heading of the page, e.g. the name of your benchmark"),
     about: str | None = typer.Option(None, help="a paragraph below the title: what is ranked, and by whom"),
     seed: int = typer.Option(0, min=0, help="seed for the choice of items"),
+    figure: str | None = typer.Option(None, help="one figure of the page alone, as .svg or .png: plane"),
     form: PageFormat = "html",
     as_json: AsJson = False,
     to: str | None = typer.Option(None, help=f"files for another tool instead, below --out: {', '.join(EXPORTS)}"),
@@ -44,6 +45,14 @@ def report(
 
         for line in export(runs, to, out or Path(), model, by, dataset):
             typer.echo(printable(line))
+        return
+    if figure is not None:
+        from equipoise.report.chapters import read_chapters, read_points
+        from equipoise.report.drawing import check_drawing, write_drawing
+
+        out = check_drawing(figure, out)
+        write_drawing(out, read_chapters(runs, read_points(points) if points else ()))
+        typer.echo(printable(f"open {out}"))
         return
     from equipoise.data.images import open_source
     from equipoise.evaluation.results import find_runs, read_run

@@ -24,6 +24,7 @@ from equipoise.report.tables import percent
 
 HEIGHT = 300.0
 ACROSS, UP = "original", "brittleness"  # the metrics of the two axes
+NAMES = ("Original accuracy", "Brittleness")
 
 
 @dataclass(frozen=True)
@@ -44,19 +45,33 @@ class Mark:
 
 def plane(chapter: Chapter) -> Markup:
     """Every model, chance, and the points that were given: people, a blind baseline."""
-    marks = _marks(chapter)
+    marks = marks_of(chapter)
     data = [[mark.label, f"{100 * mark.x:.1f}", f"{100 * mark.y:.1f}", mark.source] for mark in marks]
     return figure(
         "Is accuracy bought with brittleness?",
         "Right and down is better: more accurate, less brittle. A model that moved right and up learnt that any change "
         "of words is wrong. Lines: 95% intervals.",
-        scatter(marks, ("Original accuracy", "Brittleness")),
+        scatter(marks, NAMES),
         table(["", "Original", "Brittleness", "source"], data),
     )
 
 
 def scatter(marks: Sequence[Mark], names: tuple[str, str], least: float = 0.0) -> Markup:
     """The marks with both axes, what they are called, and a legend; y begins at `least` percent."""
+    ticks, ends = frame(marks, least)
+    legend = [key(mark.shape, mark.colour, mark.label) for mark in marks]
+    parts = [
+        el("p", f"↑ {names[1]}, percent", class_="axis-name"),
+        plot(marks, ticks, ends, names),
+        axis(ticks, ticks[0], ticks[-1]),
+        el("p", f"{names[0]}, percent →", class_="axis-name end"),
+        el("p", *legend, class_="legend"),
+    ]
+    return Markup("").join(parts)
+
+
+def frame(marks: Sequence[Mark], least: float = 0.0) -> tuple[list[float], tuple[float, float]]:
+    """The ticks across, and both ends of y; percent."""
     flat = [end for mark in marks for end in (mark.x, *_ends(mark.spread[0]))]
     steep = [end for mark in marks for end in (mark.y, *_ends(mark.spread[1]))]
     low = max(0.0, 10.0 * int(10 * min(flat) - 0.3))
@@ -64,16 +79,7 @@ def scatter(marks: Sequence[Mark], names: tuple[str, str], least: float = 0.0) -
     step = 10 if high - low <= 60 else 20
     if (high - low) % step:  # every tick as far from the next: no 80, 90 after 60
         low, high = (low, high + 10) if high < 100 else (low - 10, high)
-    ticks = [*range(int(low), int(high), step), high]
-    legend = [key(mark.shape, mark.colour, mark.label) for mark in marks]
-    plot = [
-        el("p", f"↑ {names[1]}, percent", class_="axis-name"),
-        _plot(marks, ticks, (least, top(steep)), names),
-        axis(ticks, low, high),
-        el("p", f"{names[0]}, percent →", class_="axis-name end"),
-        el("p", *legend, class_="legend"),
-    ]
-    return Markup("").join(plot)
+    return [*range(int(low), int(high), step), high], (least, top(steep))
 
 
 def _ends(interval: Interval | None) -> tuple[float, ...]:
@@ -81,7 +87,7 @@ def _ends(interval: Interval | None) -> tuple[float, ...]:
     return () if interval is None else (interval.low, interval.high)
 
 
-def _marks(chapter: Chapter) -> list[Mark]:
+def marks_of(chapter: Chapter) -> list[Mark]:
     found = []
     for index, entry in enumerate(chapter.entries):
         x, y = entry.numbers[ACROSS], entry.numbers[UP]
@@ -98,7 +104,7 @@ def _marks(chapter: Chapter) -> list[Mark]:
     return found
 
 
-def _plot(marks: Sequence[Mark], ticks: Sequence[float], ends: tuple[float, float], names: tuple[str, str]) -> Markup:
+def plot(marks: Sequence[Mark], ticks: Sequence[float], ends: tuple[float, float], names: tuple[str, str]) -> Markup:
     low, high = ticks[0], ticks[-1]
     least, most = ends
 

@@ -89,14 +89,18 @@ def row(name: object, values: object, plot: Markup) -> Markup:
 
 
 def axis(ticks: Sequence[float], low: float = 0, high: float = 100) -> Markup:
-    """The numbers below the rows; the outermost stay inside."""
+    """The numbers below the rows."""
+    return row("", "", scale(ticks, low, high))
+
+
+def scale(ticks: Sequence[float], low: float, high: float) -> Markup:
+    """The numbers of an axis; the outermost stay inside."""
     anchors = ["start", *["middle"] * (len(ticks) - 2), "end"]
     texts = [
         el("text", f"{tick:g}", x=f"{100 * (tick - low) / (high - low):.2f}%", y=12, text_anchor=anchor)
         for tick, anchor in zip(ticks, anchors, strict=True)
     ]
-    plot = el("svg", *texts, class_="strip axis", width="100%", height=16, aria_hidden="true")
-    return row("", "", plot)
+    return el("svg", *texts, class_="strip axis", width="100%", height=16, aria_hidden="true")
 
 
 def top(values: Iterable[float]) -> float:
