@@ -48,7 +48,7 @@ def report(
         return
     if figure is not None:
         from equipoise.report.chapters import read_chapters, read_points
-        from equipoise.report.drawing import check_drawing, write_drawing
+        from equipoise.report.plane import check_drawing, write_drawing
 
         out = check_drawing(figure, out)
         write_drawing(out, read_chapters(runs, read_points(points) if points else ()))

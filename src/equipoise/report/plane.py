@@ -1,17 +1,21 @@
 """Scatter plots of two numbers between which a model may trade.
 
-Accuracy and brittleness; composition and what a model kept (retrieval, zero-shot classification, ratings)."""
+Accuracy and brittleness; composition and what a model kept (retrieval, zero-shot classification, ratings).
+The first is also written as a file of its own: SVG, or PNG where cairosvg is installed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
 
 from markupsafe import Markup
 
 from equipoise.core.errors import UserError, printable
-from equipoise.core.files import sha256_json
+from equipoise.core.files import atomic_write, plain_target, sha256_json
+from equipoise.core.run_folder import refuse_file, refuse_foreign, write_own
 from equipoise.data.identity import of_card
 from equipoise.evaluation.comparing.folders import compare_sets
 from equipoise.evaluation.metrics import METRICS, SET_METRICS, info
@@ -19,7 +23,7 @@ from equipoise.evaluation.record import Change, Interval, ModelCard, RunRecord
 from equipoise.evaluation.results import find_runs
 from equipoise.report.chapters import Chapter
 from equipoise.report.comparison import points
-from equipoise.report.svg import at, axis, el, figure, key, line, model_mark, table, top
+from equipoise.report.svg import COLOURS, MARKS, at, axis, el, figure, key, line, model_mark, scale, table, top
 from equipoise.report.tables import percent
 
 HEIGHT = 300.0
@@ -45,7 +49,7 @@ class Mark:
 
 def plane(chapter: Chapter) -> Markup:
     """Every model, chance, and the points that were given: people, a blind baseline."""
-    marks = marks_of(chapter)
+    marks = _marks(chapter)
     data = [[mark.label, f"{100 * mark.x:.1f}", f"{100 * mark.y:.1f}", mark.source] for mark in marks]
     return figure(
         "Is accuracy bought with brittleness?",
@@ -58,11 +62,11 @@ def plane(chapter: Chapter) -> Markup:
 
 def scatter(marks: Sequence[Mark], names: tuple[str, str], least: float = 0.0) -> Markup:
     """The marks with both axes, what they are called, and a legend; y begins at `least` percent."""
-    ticks, ends = frame(marks, least)
+    ticks, ends = _frame(marks, least)
     legend = [key(mark.shape, mark.colour, mark.label) for mark in marks]
     parts = [
         el("p", f"↑ {names[1]}, percent", class_="axis-name"),
-        plot(marks, ticks, ends, names),
+        _plot(marks, ticks, ends, names),
         axis(ticks, ticks[0], ticks[-1]),
         el("p", f"{names[0]}, percent →", class_="axis-name end"),
         el("p", *legend, class_="legend"),
@@ -70,7 +74,7 @@ def scatter(marks: Sequence[Mark], names: tuple[str, str], least: float = 0.0) -
     return Markup("").join(parts)
 
 
-def frame(marks: Sequence[Mark], least: float = 0.0) -> tuple[list[float], tuple[float, float]]:
+def _frame(marks: Sequence[Mark], least: float = 0.0) -> tuple[list[float], tuple[float, float]]:
     """The ticks across, and both ends of y; percent."""
     flat = [end for mark in marks for end in (mark.x, *_ends(mark.spread[0]))]
     steep = [end for mark in marks for end in (mark.y, *_ends(mark.spread[1]))]
@@ -87,7 +91,7 @@ def _ends(interval: Interval | None) -> tuple[float, ...]:
     return () if interval is None else (interval.low, interval.high)
 
 
-def marks_of(chapter: Chapter) -> list[Mark]:
+def _marks(chapter: Chapter) -> list[Mark]:
     found = []
     for index, entry in enumerate(chapter.entries):
         x, y = entry.numbers[ACROSS], entry.numbers[UP]
@@ -104,7 +108,7 @@ def marks_of(chapter: Chapter) -> list[Mark]:
     return found
 
 
-def plot(marks: Sequence[Mark], ticks: Sequence[float], ends: tuple[float, float], names: tuple[str, str]) -> Markup:
+def _plot(marks: Sequence[Mark], ticks: Sequence[float], ends: tuple[float, float], names: tuple[str, str]) -> Markup:
     low, high = ticks[0], ticks[-1]
     least, most = ends
 
@@ -241,3 +245,89 @@ def _changes(before: Path, after: Path) -> dict[str, Change]:
         return compare_sets("", "", "", [[before], [after]], 0).changes
     except UserError:
         return {}
+
+
+FIGURES = ("plane",)
+MARK = "<!-- equipoise report -->"
+WIDTH, MARGIN, LINE = 640, 16, 18  # pixels
+
+
+def check_drawing(name: str, out: Path | None) -> Path:
+    """The path of a figure to write. Refused before anything is read."""
+    if name not in FIGURES:
+        raise UserError(f"--figure {name}: expected {', '.join(FIGURES)}")
+    if out is None or out.suffix.lower() not in {".svg", ".png"}:
+        raise UserError(f"--figure {name}: name a file that ends in .svg or .png, for instance --out {name}.svg")
+    if out.suffix.lower() == ".svg":
+        refuse_foreign(out, MARK)
+        return out
+    try:
+        import cairosvg  # noqa: F401
+    except (ImportError, OSError):  # OSError: the Cairo library is not there
+        raise UserError(f"--out {out}: a PNG needs cairosvg: pip install cairosvg (or name a file .svg)") from None
+    return out
+
+
+def write_drawing(out: Path, chapters: Sequence[Chapter]) -> None:
+    drawn = [chapter for chapter in chapters if any(one.numbers[UP] is not None for one in chapter.entries)]
+    if len(drawn) != 1:
+        found = ", ".join(printable(chapter.title) for chapter in drawn) or "none"
+        raise UserError(
+            f"--figure plane: expected runs of one benchmark with hard positives, found {found}. Name the folders of "
+            "one benchmark alone"
+        )
+    text = drawing(drawn[0])
+    if out.suffix.lower() == ".svg":
+        write_own(out, text, MARK)
+        return
+    import cairosvg
+
+    data: bytes = cairosvg.svg2png(bytestring=text.encode(), scale=2)
+    if (target := plain_target(out)).exists() and target.read_bytes() not in (b"", data):
+        refuse_file(out)
+    with atomic_write(out, "wb") as handle:
+        handle.write(data)
+
+
+def drawing(chapter: Chapter) -> str:
+    """The plane as on a page in daylight, with its legend below, a line for each mark."""
+    marks = _marks(chapter)
+    ticks, ends = _frame(marks)
+    inner, base = WIDTH - 2 * MARGIN, HEIGHT + MARGIN + LINE + 6
+    legend = []
+    for number, mark in enumerate(marks):
+        y = base + 16 + LINE * (number + 2)
+        sign = el("path", d=MARKS[mark.shape], class_=f"mark {mark.colour}", transform=f"translate(8 {y - 4:g})")
+        legend.append(el("g", sign, el("text", mark.label, x=22, y=y)))
+    height = base + 16 + LINE * (len(marks) + 2)
+    parts = [
+        el("rect", width=WIDTH, height=height, class_="paper"),
+        el("svg", _plot(marks, ticks, ends, NAMES), x=MARGIN, y=MARGIN + LINE, width=inner, height=HEIGHT),
+        el("svg", scale(ticks, ticks[0], ticks[-1]), x=MARGIN, y=base, width=inner, height=16),
+        el("text", f"↑ {NAMES[1]}, percent", x=MARGIN, y=MARGIN + 8),
+        el("text", f"{NAMES[0]}, percent →", x=WIDTH - MARGIN, y=base + 16 + LINE - 4, text_anchor="end"),
+        el("g", *legend, transform=f"translate({MARGIN} 0)"),
+    ]
+    size = {"width": WIDTH, "height": height, "viewBox": f"0 0 {WIDTH} {height:g}"}
+    style = el("style", Markup(_style()))
+    return f"{el('svg', Markup(MARK), style, *parts, xmlns='http://www.w3.org/2000/svg', **size)}\n"
+
+
+def _style() -> str:
+    """The page's colours, each written out: Cairo and Inkscape know no variables."""
+    css = resources.files("equipoise.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    light = css[css.index(":root") : css.index("@media")]
+    colours = dict(re.findall(r"--([\w-]+):(#\w+)", light))
+    own = {f"m{number}": colours[f"m{number}"] for number in range(COLOURS)} | {"plain": colours["ink"]}
+    marks = [f".mark.{name} {{ fill:{c} }} .spread.{name} {{ stroke:{c} }}" for name, c in own.items()]
+    return "\n".join(
+        [
+            "svg { overflow:visible }",
+            f".paper {{ fill:{colours['paper']} }} .grid {{ stroke:{colours['line']} }}",
+            f'text {{ font:12px system-ui, "DejaVu Sans", sans-serif; fill:{colours["soft"]} }}',
+            f"text.label {{ fill:{colours['ink']}; font-weight:600 }}",
+            f".mark {{ stroke:{colours['paper']} }} .spread {{ stroke-width:2; opacity:.7 }}",
+            *marks,
+            f'path[d^="M-5-5"] {{ stroke:{colours["ink"]}; stroke-width:2.5 }}',
+        ]
+    )
