@@ -60,9 +60,10 @@ def plan(items: Sequence[Item], ask: Ask, checks: int = 0) -> Plan:
             kinds[asked.kind] += 1
             sent += len(item.shown())
             characters += len(asked.prompt)
-    total = kinds.total()
+    total, order = kinds.total(), ["checks of the model", "questions"]
+    by_kind = dict(sorted(kinds.items(), key=lambda one: order.index(one[0]) if one[0] in order else len(order)))
     tokens = math.ceil(characters / LETTERS) + PICTURE * sent
-    return Plan(dict(kinds), len(pictures), sent + checks, tokens + checks * PICTURE, ANSWER * total)
+    return Plan(by_kind, len(pictures), sent + checks, tokens + checks * PICTURE, ANSWER * total)
 
 
 def parse_price(text: str | None) -> tuple[float, float] | None:

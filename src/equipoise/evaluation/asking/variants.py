@@ -152,9 +152,4 @@ def _turned(values: tuple[str, ...], by: int) -> tuple[str, ...]:
 
 def _filled(template: str, question: str, options: Sequence[str]) -> str:
     listed = "\n".join(f"{letter}: {text}" for letter, text in zip(LETTERS, options, strict=False))
-    letters = list(LETTERS[: len(options)])
-    named = f"{', '.join(letters[:-1])} or {letters[-1]}"
-    parts = {"{question}": question, "{options}": listed, "{letters}": named}
-    for mark, text in parts.items():
-        template = template.replace(mark, text)
-    return template
+    return template.replace("{question}", question).replace("{options}", listed)
