@@ -9,13 +9,15 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
+from typer.testing import CliRunner
 
+from equipoise.cli import app
 from equipoise.core.errors import UserError
 from equipoise.evaluation.results import read_run
 from equipoise.published.logs.groups import items_of
 from equipoise.published.logs.reading import read_logs, refuse_unknown
 from equipoise.published.logs.said import Said, option, read
-from equipoise.published.measuring import log_runs
+from equipoise.published.measuring import log_runs, published_run
 
 
 def sheet(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -227,7 +229,48 @@ def test_strange_files_are_refused_with_a_sentence(tmp_path: Path) -> None:
     assert "cut off" in refused(half)
 
 
+@pytest.fixture
+def cli() -> Any:
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
 def test_a_wide_sheet_from_excel(tmp_path: Path) -> None:
     wide = tmp_path / "wide.csv"
     wide.write_bytes("问题;答案;真值\n红吗;yes;no\n".encode("utf-16"))
     assert measured(wide, columns="question=问题,answer=答案,truth=真值").metrics.overall["accuracy"] == 0
+
+
+def test_all_conditions_of_vsr_in_one_file(tmp_path: Path) -> None:
+    def row(id_: str, condition: str, prediction: bool, turned: bool | None) -> dict[str, Any]:
+        truth = {"ground_truth": True, "expected_transformed_label": turned}
+        said = {"prediction": prediction, "raw_output": str(prediction)}
+        return {"example_id": id_, "condition": condition, "statement": condition, **truth, **said}
+
+    rows = [row("1", "normal", True, None), row("1", "shuffle", False, None), row("1", "relcomp", True, False)]
+    rows += [row("2", "normal", True, None), row("2", "relcomp", False, False)]
+    run = published_run([lines(tmp_path / "qwen3.jsonl", rows)], "vsr-pairs")
+    found = run.record.metrics.overall
+    assert (found.n, found["wording_flips"], found["original"], found["augmented"]) == (2, 0.5, 1, 0.5)
+    assert run.record.published is not None and any("shuffle" in note for note in run.record.published.notes)
+
+
+def test_the_verb_reads_a_folder_and_the_report_is_a_card(tmp_path: Path, cli: Any) -> None:
+    sheet(tmp_path / "m_CCBench.xlsx", CIRCULAR)
+    sheet(tmp_path / "m_tdbench_rot0.xlsx", CIRCULAR[:2])
+    (tmp_path / "notes.csv").write_text("a,b\n1,2\n")
+    done = cli("metrics", str(tmp_path), "--out", str(tmp_path / "runs"))
+    assert done.exit_code == 0 and "order flips" in done.output and "notes.csv" in done.output
+    assert (tmp_path / "runs/m/CCBench/result.json").exists() and (tmp_path / "runs/m/tdbench/result.json").exists()
+    card = tmp_path / "card.html"
+    assert cli("report", str(tmp_path / "runs"), "--out", str(card)).exit_code == 0
+    text = card.read_text(encoding="utf-8")
+    assert "Answers that changed: 1 of 1" in text and "no question was repeated" in text
+    assert cli("report", str(tmp_path / "m_CCBench.xlsx"), "--out", str(card)).exit_code == 0
+
+
+def test_scores_become_a_run_without_a_benchmark(tmp_path: Path, cli: Any) -> None:
+    table = tmp_path / "scores.csv"
+    table.write_text("id,caption,positive,negative\n1,0.3,0.2,0.1\n2,0.3,0.1,0.2\n")
+    assert cli("metrics", str(table), "--out", str(tmp_path / "run")).exit_code == 0
+    record, _ = read_run(tmp_path / "run")
+    assert (record.benchmark.name, record.metrics.overall["brittleness"]) == ("scores", 0.5)

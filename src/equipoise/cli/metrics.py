@@ -79,7 +79,14 @@ def metrics(
 
     shown, own = form_name(form, as_json), load_metrics(metric or [])
     about: Published | None = None
-    if not columns and not scores[0].is_dir() and scores[0].suffix not in {".xlsx", ".eval"} and is_table(scores[0]):
+    whole = bench is None and not (source or splits or average)  # --source and the others are refused below
+    if whole and (logs := read_logs(scores, columns, harness)) is not None:
+        _show_logs(
+            *logs, shown, out, model=model, origin=origin, commit=commit, licence=licence, seed=seed, metrics=own
+        )
+        return
+    refuse_unknown(scores)
+    if is_table(scores[0]):
         from equipoise.published.measuring import published_tables
 
         if source or splits or model:
@@ -91,12 +98,6 @@ def metrics(
     named = (("source", source), ("splits", splits), ("average", average)) if bench is None else ()
     if given := [name for name, value in named if value]:
         raise UserError(f"--{given[0]} needs a benchmark: name it with --bench")
-    if bench is None and (logs := read_logs(scores, columns, harness)) is not None:
-        _show_logs(
-            *logs, shown, out, model=model, origin=origin, commit=commit, licence=licence, seed=seed, metrics=own
-        )
-        return
-    refuse_unknown(scores)
     if bench is None and out is None:
         summary: Summary = summarise(outcomes_of(read_any(scores, None).rows), seed, metrics=[*ROWS, *own])
         below = [chance_line(summary.overall, {}), graded_line(summary.overall)]

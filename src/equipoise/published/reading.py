@@ -61,6 +61,7 @@ LAYOUTS = (
         "colorswap", answers.COLORSWAP, answers.colorswap, "answers to ColorSwap's examples, text or image", files=2
     ),
     Layout("vsr", wordings.VSR, wordings.vsr, "answers to VSR's statements", files=_MANY, several="vsr-pairs"),
+    Layout("vsr-pairs", wordings.VSR_LINES, wordings.vsr_lines, "answers to VSR's statements in all conditions"),
 )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from equipoise.core.errors import Problems, UserError
@@ -60,6 +61,39 @@ def vsr(sheets: Sequence[Sheet]) -> Foreign:
     notes.append(f"{refused:,} of {total:,} answers are neither True nor False and count as wrong" if refused else "")
     model = _model(first[0])
     return Foreign("VSR's answers in several wordings", rows, True, notes, model=model, fit=lambda rows, _: (rows, ()))
+
+
+VSR_LINES = tuple(
+    "example_id condition statement ground_truth expected_transformed_label prediction raw_output".split()
+)
+
+
+def vsr_lines(sheets: Sequence[Sheet]) -> Foreign:
+    """One JSONL file of all conditions, without the columns that the statement as it is has already."""
+    (whole,) = sheets
+    by_condition: dict[str, list[dict[str, Any]]] = {}
+    for row in whole.rows:
+        texts = {name: str(row[name]) for name in ("ground_truth", "expected_transformed_label", "prediction")}
+        by_condition.setdefault(str(row["condition"]), []).append({**row, **texts})
+    plain = {row["example_id"]: row for row in by_condition.get(FIRST, ())}
+    model = whole.path.name.partition(".")[0]
+    found, passed = [], []
+    for condition, rows in by_condition.items():
+        known = [row for row in rows if row["example_id"] in plain]
+        if condition != FIRST and not any(row["expected_transformed_label"] in _TRUTH for row in known):
+            passed.append(condition)
+            continue
+        for row in known:
+            first = plain[row["example_id"]]
+            row |= {"original_statement": first["statement"], "ground_truth": first["ground_truth"], "relation": ""}
+            row["model_condition"] = model
+        places = [f"{condition} {row['example_id']}" for row in known]
+        found.append(Sheet(whole.path, [*known], places, Problems(f"{whole.path}, {condition}")))
+    if len(found) < 2:
+        raise UserError(f"{whole.path}: conditions {', '.join(by_condition)}; expected {FIRST} and a reworded one")
+    read = vsr(found)
+    note = f"not read, as they are no rewording: {', '.join(passed)}" if passed else ""
+    return replace(read, notes=[*read.notes, note])
 
 
 def _model(sheet: Sheet) -> str:
