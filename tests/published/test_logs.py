@@ -109,6 +109,15 @@ def test_figures_with_other_truths(tmp_path: Path) -> None:
     assert any(note == "every answer is 'yes': the model says nothing else" for note in record.published.notes)
 
 
+def test_a_figure_without_a_clear_answer_is_no_change(tmp_path: Path) -> None:
+    rows = [
+        {"index": f"VD_map_1_0_{figure}_0", "question": "North?", "answer": truth, "prediction": said}
+        for figure, truth, said in ((0, "Yes", "Yes."), (1, "No", "It is hard to say."))
+    ]
+    found = measured(sheet(tmp_path / "m_HallusionBench.xlsx", rows)).metrics.overall
+    assert (found.count("constant_answers"), found["constant_answers"], found["refusals"]) == (1, 1, 0.5)
+
+
 def test_llava_takes_the_truth_from_a_question_file(tmp_path: Path) -> None:
     said = {"prompt": "Is it red?", "text": "Yes", "answer_id": "x", "model_id": "llava", "metadata": {}}
     answers = lines(tmp_path / "answers.jsonl", [{"question_id": n, **said} for n in (1, 2)])
@@ -214,6 +223,9 @@ def test_strange_files_are_refused_with_a_sentence(tmp_path: Path) -> None:
     assert "cut off" in refused(cut)
     two = lines(tmp_path / "two.jsonl", [OWN[0], OWN[1] | {"wer": "other"}])
     assert "2 models are mixed" in refused(two, NAMED)
+    said = {"question_id": 1, "prompt": "Red?", "text": "Yes", "answer_id": "x"}
+    mixed = lines(tmp_path / "mixed.jsonl", [said | {"model_id": name} for name in ("a", "b")])
+    assert "'a' and 'b' are mixed" in refused(mixed)
     assert "no column 'fragen'" in refused(two, NAMED.replace("frage,", "fragen,"))
     foreign = tmp_path / "gbk.csv"
     foreign.write_bytes("问题,答案\n天,地\n".encode("gbk"))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from equipoise.core.errors import UserError
 from equipoise.published.logs.opening import records
 from equipoise.published.logs.said import Log, Said, asked, cut, read, text_of
 
@@ -109,6 +110,8 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
 def _taken(path: Path, log: Log) -> Iterator[dict[str, Any]]:
     """The records; a last line such as {"Total_accuracy": "72.01%"} is the printed score."""
     for record in records(path, log.problems):
+        if (other := text_of(record.get("model_id")) or log.model) != log.model:
+            raise UserError(f"{path}: answers of {log.model!r} and {other!r} are mixed in this file; split it")
         for name, value in record.items() if "question_id" not in record else ():
             if "accuracy" in name.lower() and (number := re.fullmatch(r"([\d.]+)%?", text_of(value))):
                 log.printed["accuracy"] = float(number[1])
