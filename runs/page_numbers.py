@@ -12,9 +12,10 @@ A *quote* is a comment before a number. It names a cell of a home by table, row 
     gains <!--coco: MiniLM, Original > hn-negclip - control > NegCLIP's pairs; significant-->27.6 points [25.8, 29.4]
 
 The numbers after it, as many as the cell has, must be those of the cell. `; lost` turns their sign, `; 1` takes the
-first of them alone, `; significant` and `; not significant` hold the cell to the verdict (the star of its table), and
-the column `*` takes all cells after the labels of the row. In README and the pages of the menu, an interval or a share
-such as 95.9 % must stand in a home or after a quote.
+first of them alone, `; significant` and `; not significant` hold the cell to the verdict (the star of its table), `; p`
+adds the corrected p that a cell has where the interval excludes zero and the difference is not significant, and the
+column `*` takes all cells after the labels of the row. In README and the pages of the menu, an interval or a share such
+as 95.9 % must stand in a home or after a quote.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ def quoted(home: str, about: str) -> list[str]:
                 found.append(" ".join(cells[skipped:]) if column == "*" else cells[heads.index(column)])
     if len(found) != 1:
         raise ValueError(f"{where!r} names {len(found)} cells of its home, not one")
-    numbers = NUMBER.findall(found[0])
+    value, _, p = found[0].partition(" (p = ")
+    numbers = NUMBER.findall(value)
     if "lost" in how:
         numbers = [turned(one) for one in numbers]
         numbers[1:] = reversed(numbers[1:])  # the ends of the interval change places
@@ -125,7 +127,9 @@ def quoted(home: str, about: str) -> list[str]:
     said = [word == "significant" for word in how if word.endswith("significant")]
     if said and said[0] != ("\\*" in found[0]):
         raise ValueError(f"the page says {'' if said[0] else 'not '}significant, its home says otherwise: {found[0]}")
-    return numbers
+    if said and bool(p) != ("p" in how):
+        raise ValueError(f"a quote has `; p` and the corrected p where its home has it, and only there: {found[0]}")
+    return [*numbers, p.rstrip(")")] if p and said else numbers
 
 
 def turned(number: str) -> str:

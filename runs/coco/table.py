@@ -168,9 +168,8 @@ def compared(
 
 def cell(change: Change) -> str:
     low, high = change.interval
-    return f"{100 * change.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]" + (
-        "\\*" if change.significant else ""
-    )
+    verdict = "\\*" if change.significant else f" (p = {change.adjusted:.2g})" if low > 0 or high < 0 else ""
+    return f"{100 * change.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]{verdict}"
 
 
 def kinds_of(tower: str) -> list[str]:
@@ -484,6 +483,7 @@ def differences(towers: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> 
                 print(f"| {' - '.join(pair)} | " + " | ".join(cells) + f" | {len(seeds(tower, *pair))} |")
         print()
     print(f"\\*: significant, by interval and by p-value, which is corrected (Holm) for all {len(found)} comparisons.")
+    print("p: this corrected value, where the interval excludes zero and the difference is not significant.")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from runs import page_numbers
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = pages(ROOT)
 QUICK = {name: out for name in page_numbers.ON_NO_PAGE if (out := page_numbers.printed(name))}
-TABLE = "| model | right |\n| --- | ---: |\n| ours | +5.8 [+4.1, +7.6]\\* |"
+TABLE = "| model | right |\n| --- | ---: |\n| ours | +5.8 [+4.1, +7.6]\\* |\n| few | -3.3 [-4.8, -1.8] (p = 0.11) |"
 HOME = f"<!-- numbers: coco-short -->\n\n{TABLE}\n\n<!-- end -->\n"
 
 
@@ -62,6 +62,15 @@ def test_signs_losses_and_verdicts() -> None:
     assert "names 0 cells" in said("<!--coco-short: theirs > right-->5.8")[0]
     assert "'nobody'" in said("<!--nobody: ours > right-->5.8")[0]
     assert "no number" in said(f"<!--{where}-->none")[0]
+
+
+def test_where_the_interval_excludes_zero_and_nothing_is_significant_p_stands_next_to_it() -> None:
+    where = "coco-short: few > right"
+    assert not said(
+        f"<!--{where}; lost; not significant; p-->3.3 [1.8, 4.8] (not significant, p = 0.11)", f"<!--{where}; 1-->-3.3"
+    )
+    assert "corrected p" in said(f"<!--{where}; not significant-->-3.3 [-4.8, -1.8]")[0]
+    assert "0.12" in said(f"<!--{where}; not significant; p-->-3.3 [-4.8, -1.8], p = 0.12")[0]
 
 
 def test_a_result_on_the_menu_has_a_home() -> None:
