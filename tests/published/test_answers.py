@@ -57,8 +57,8 @@ def test_an_answer_that_follows_the_position_is_a_flip_and_no_win(tmp_path: Path
     assert (found.n, found["original"], found["order_flips"]) == (N, (N - 4) / N, 2 / (N - 2))
     assert found["accuracy"] == pytest.approx((N - 4 + 0.5) / N) and found["refusals"] == pytest.approx(1.5 / N)
     assert found["wording_flips"] is None and found["augmented"] is None and found.ties is None
-    first = 2 * (N - 5) / 2 + 2 + 1 + 1  # half of the right answers; item 0 twice, 2 and 3 once
-    assert record.counts["choices_first"] == first and record.counts["duels_by_position"] == 2
+    first = (N - 5) / 2 + 1 + 0.5 + 1  # of each item: half of the right answers, item 0 always, 2 once, 3 its only one
+    assert found["first_option"] == pytest.approx(first / (N - 1))
     assert record.model.spec == "model"
     assert published_run(files[::-1], "sugarcrepe").record.metrics == record.metrics
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from equipoise.evaluation.outcomes import ROWS
 from equipoise.evaluation.record import Numbers, Summary
 from equipoise.evaluation.results import write_run, write_set
 from equipoise.evaluation.run import Result
-from equipoise.report.captions import eval_lines, verdict
+from equipoise.report.captions import eval_table, verdict
 from equipoise.report.comparison import change_rows, conclusion, render_compared
 from equipoise.report.tables import Line, metrics_rows, percent, render, result_rows
 
@@ -165,7 +166,7 @@ class Run(Result, _Measured):
         return result_rows(self.record)
 
     def table(self, verbose: bool = False) -> Table:
-        return Table(render(self.lines(), "text", eval_lines(self.record, None, verbose), brief=not verbose))
+        return Table(eval_table(self.record, "text", None, verbose))
 
     @property
     def items(self) -> ItemResults:
@@ -226,7 +227,7 @@ class ItemResults:
                     "caption": item.caption if item else None,
                     "positives": [text.text for text in item.positives] if item else None,
                     "negatives": [text.text for text in item.negatives] if item else None,
-                    "score_caption": row.caption,
+                    "score_caption": None if row.answers and math.isnan(row.caption) else row.caption,
                     "score_lowest_positive": min(row.positives, default=None),
                     "score_highest_negative": max(row.negatives, default=None),
                     **outcome,

@@ -192,7 +192,7 @@ def evaluate(
     from equipoise.evaluation.scoring import check_photos
     from equipoise.models import OF_PHOTOS, kind_named, load_model
     from equipoise.models.base import device_named
-    from equipoise.report.captions import caveats, eval_lines
+    from equipoise.report.captions import caveats, eval_table
     from equipoise.report.tables import render, result_rows
 
     rows = []
@@ -252,9 +252,7 @@ def evaluate(
             if result.read_from is not None:
                 typer.echo(printable(f"{record.benchmark.name}: read from {result.read_from}, not computed"), err=True)
             if shown in {"text", "md"}:
-                typer.echo(
-                    render(result_rows(record, average), shown, eval_lines(record, average, verbose), not verbose)
-                )
+                typer.echo(eval_table(record, shown, average, verbose))
             else:
                 rows += result_rows(record, average)
                 for caveat in caveats(record):  # a table for people has them below

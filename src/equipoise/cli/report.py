@@ -56,7 +56,8 @@ def report(
         return
     from equipoise.data.images import open_source
     from equipoise.evaluation.results import find_runs, read_run
-    from equipoise.report.card import is_of_answers, write_card
+    from equipoise.report.answering.lines import is_of_answers
+    from equipoise.report.answering.page import Answered, write_card
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import check_page, report_page, write_page
     from equipoise.report.plane import with_retention
@@ -78,13 +79,13 @@ def report(
         from equipoise.published.measuring import log_runs
 
         if (logs := read_logs(runs)) is not None:
-            write_card(out, [(one.record, one.rows) for one in log_runs(logs[0])], title, seed)
+            write_card(out, [Answered(one.record, one.rows) for one in log_runs(logs[0])], title, seed, images)
             typer.echo(printable(f"open {out}"))
             return
     held = find_runs(runs)
     found = [record for _, record in held]
     if table is None and out is not None and all(map(is_of_answers, found)):
-        write_card(out, [read_run(folder) for folder, _ in held], title, seed)
+        write_card(out, [Answered(*read_run(folder), folder) for folder, _ in held], title, seed, images)
         typer.echo(printable(f"open {out}"))
         return
     sets = [record for record in found if record.kind != "items"]

@@ -97,16 +97,15 @@ def pair_flips(answers: Sequence[Answer], variant: str) -> float | None:
     return sum(one.choice != other.choice for one, other in pairs) / len(pairs) if pairs else None
 
 
+def _judged(answers: Sequence[Answer], variant: str) -> list[list[Answer]]:
+    """As `_varied`, of answers whose truth is known; one that names no option is wrong."""
+    return _varied([one for one in answers if one.right is not None], variant, unclear=True)
+
+
 def right_flips(answers: Sequence[Answer], variant: str) -> float | None:
     """Right in one variant and wrong in another; an answer that names no option is wrong here."""
-    rest = [name for name in VARIANTS if name != variant]
-    found: dict[Hashable, dict[str, bool]] = {}
-    for answer in answers:
-        if answer.right is not None:
-            key = tuple(getattr(answer, name) for name in rest)
-            found.setdefault(key, {})[getattr(answer, variant)] = answer.right
-    asked = [set(right.values()) for right in found.values() if len(right) > 1]
-    return float(any(len(right) > 1 for right in asked)) if asked else None
+    groups = _judged(answers, variant)
+    return float(any(len({one.right for one in group}) > 1 for group in groups)) if groups else None
 
 
 def accuracy(answers: Sequence[Answer]) -> float | None:
@@ -148,6 +147,13 @@ def chance_of_flips(answers: Sequence[Answer], variant: str) -> float:
     """Of a model that draws every answer at random: that some group has two different choices."""
     groups = _varied(answers, variant)
     same = (math.prod([1 / one.options if one.options else math.nan for one in group[1:]]) for group in groups)
+    return 1 - math.prod(same) if groups else math.nan
+
+
+def chance_of_right_flips(answers: Sequence[Answer], variant: str) -> float:
+    """That some group has a right and a wrong answer, if every answer is drawn at random."""
+    groups = [[1 / one.options if one.options else math.nan for one in group] for group in _judged(answers, variant)]
+    same = (math.prod(group) + math.prod(1 - one for one in group) for group in groups)
     return 1 - math.prod(same) if groups else math.nan
 
 

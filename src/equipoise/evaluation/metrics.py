@@ -161,12 +161,14 @@ _ROWS = (
     _flips("order_flips", "order", "share of items answered with another option when the options change places; of "
            "those answered in two orders"),
     _of_answers("wording_flips", "share of items that are right in one wording and wrong in another of the same truth",
-                partial(answers.right_flips, variant="wording")),
+                partial(answers.right_flips, variant="wording"),
+                chance=partial(answers.chance_of_right_flips, variant="wording")),
     _flips("wording_changes", "wording", "share of items answered with another option in another wording, right or "
            "wrong; of those answered in two"),
     _flips("prompt_flips", "prompt", "share of items answered with another option when the question is reworded"),
     _of_answers("context_flips", "share of items that are right with an addition to the question and wrong without it, "
-                "or the other way round", partial(answers.right_flips, variant="context")),
+                "or the other way round", partial(answers.right_flips, variant="context"),
+                chance=partial(answers.chance_of_right_flips, variant="context")),
     _flips("picture_flips", "picture", "share of items answered with another option when the photo is turned or "
            "changed otherwise without a change of the truth"),
     _of_answers("repeat_flips", "share of pairs of answers to the very same question that name different options",

@@ -42,6 +42,9 @@ class Texts(BaseModel):
     caption: str
     positives: list[str]
     negatives: list[str]
+    question: str | None = None  # of the user's own, its rewordings, and where the right option stood
+    rewordings: list[str] = []
+    place: int = 0
 
 
 class Shown(BaseModel):
@@ -115,6 +118,8 @@ def _lines(
                 "positives": [text.text for text in item.positives],
                 "negatives": [text.text for text in item.negatives],
             }
+            if item.question is not None:
+                line["texts"] |= {"question": item.question, "rewordings": item.rewordings, "place": item.place}
             boxes = [ref.box for ref in item.images()]
             if any(boxes):
                 line["boxes"] = boxes

@@ -20,7 +20,6 @@ from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import sha256_file, sha256_json
 from equipoise.data.items import Item
 from equipoise.evaluation import aggregates
-from equipoise.evaluation.answers import flips as flips_of
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, outcomes_of
@@ -120,7 +119,7 @@ def _run(
         measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=found.outcomes_only)
         said = {"layout": found.layout, "notes": [*found.notes], "unknown": _unknown(found)}
         more: dict[str, Any] = {**about, **said, "outcomes_only": found.outcomes_only}
-        record = _record("items", parts, measured, files, more, len(found.rows), out, _choices(found.rows))
+        record = _record("items", parts, measured, files, more, len(found.rows), out)
         if folder is not None:
             record = write_run(folder, record, found.rows, outcomes, {item.id: item for item in found.items}, rows)
         return Result(record, found.rows, outcomes)
@@ -185,12 +184,12 @@ def _parts(
 
 def _record(
     kind: str, parts: dict[str, Any], measured: Metrics, files: Sequence[Path], about: dict[str, Any], n: int,
-    out: object, counts: dict[str, int] | None = None,
+    out: object,
 ) -> RunRecord:  # fmt: skip
     published = Published(files={path.name: sha256_file(path) for path in files}, **about)
     more: dict[str, Any] = {"metrics": measured, "published": published, "seconds": Seconds(score=0.0, measure=0.0)}
     arguments = {"out": None if out is None else str(out)}
-    return new_record(kind, parts, n, arguments=arguments, counts=counts or {}, **more)
+    return new_record(kind, parts, n, arguments=arguments, counts={}, **more)
 
 
 def _benchmark_id(found: Foreign, benchmark: Benchmark) -> BenchmarkId:
@@ -207,23 +206,6 @@ def _unknown(found: Foreign) -> list[str]:
     lacking = ["the photos' bytes", "the model's weights and preprocessing"]
     lacking += [] if found.items else ["texts"]
     return lacking + (["scores", "ties"] if found.outcomes_only else [])
-
-
-def _choices(rows: Sequence[ItemScores]) -> dict[str, int]:
-    """Counts of a generative model's answers, as `eval` has them of its forced choices; none where nothing was asked
-    with options."""
-    asked = [row.answers for row in rows if row.answers]
-    answers = [answer for of_item in asked for answer in of_item]
-    if not any(answer.place is not None for answer in answers):
-        return {}
-    flips = [flipped for answers in asked if (flipped := flips_of(answers, "order")) is not None]
-    return {
-        "choices": len(answers),
-        "choices_unclear": sum(answer.choice is None for answer in answers),
-        "choices_first": sum(answer.place == 0 for answer in answers),
-        "duels": len(flips),
-        "duels_by_position": int(sum(flips)),
-    }
 
 
 def fitted(

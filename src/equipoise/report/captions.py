@@ -8,11 +8,30 @@ from collections.abc import Mapping
 from equipoise.core.errors import printable
 from equipoise.evaluation.metrics import info
 from equipoise.evaluation.record import BlindNumbers, ItemNumbers, Metrics, Numbers, RunRecord
-from equipoise.report.tables import GAIN, average_words, baselines_words, by_chance, gain_words, percent
+from equipoise.report import Format
+from equipoise.report.answering.lines import answers_verdict, eval_answers, is_of_answers, noise_words
+from equipoise.report.tables import (
+    GAIN,
+    average_words,
+    baselines_words,
+    by_chance,
+    gain_words,
+    percent,
+    render,
+    result_rows,
+)
 
 LEGEND = "percent [95% interval, images resampled]; a tie is never a win"
 WORDS = "what each word means: equipoise metrics --help"
 FEW = 20  # items; below this a share says nothing
+
+
+def eval_table(record: RunRecord, form: Format, average: str | None = None, verbose: bool = False) -> str:
+    """What `eval` prints of a run."""
+    lines, caption = result_rows(record, average), eval_lines(record, average, verbose)
+    if is_of_answers(record):
+        return eval_answers(lines, form, caption, verbose)
+    return render(lines, form, caption, brief=not verbose)
 
 
 def eval_lines(record: RunRecord, average: str | None, verbose: bool) -> str:
@@ -20,7 +39,8 @@ def eval_lines(record: RunRecord, average: str | None, verbose: bool) -> str:
     if record.kind != "items":
         return _set_caption(record)
     numbers = record.metrics.by_rule(average)
-    lines = [verdict(record, average), edits_line(record)]
+    answered = is_of_answers(record)
+    lines = [verdict(record, average), noise_words(numbers) if answered else "", edits_line(record)]
     if verbose:
         lines += [f"{record.model.spec}: {LEGEND}", chance_line(numbers, record.benchmark.chance)]
         lines += metrics_caption(record.metrics, average)
@@ -28,7 +48,8 @@ def eval_lines(record: RunRecord, average: str | None, verbose: bool) -> str:
         lines += [blind_line(record.blind.by_rule(average))] if record.blind else []
     else:
         lines += _rule_line(record.metrics, average)
-        lines.append(f"{LEGEND}; more statistics: --verbose")
+        legend = LEGEND.partition(";")[0] if answered else LEGEND
+        lines.append(f"{legend}; more statistics: --verbose")
     lines += [f"checked: {record.preflight.words()}"] if record.preflight and record.preflight.checks else []
     lines += [f"warning: {caveat}" for caveat in caveats(record)]
     return "\n".join(filter(None, [*lines, WORDS if verbose else ""]))
@@ -93,14 +114,6 @@ def caveats(record: RunRecord) -> list[str]:
     if alike := record.counts.get("read_alike"):
         named = ", ".join(record.read_alike[:3]) + (", ..." if alike > 3 else "")
         lines.append(f"{alike:,} items tie: the model reads a right text and a negative as the same ({named})")
-    if asked := record.counts.get("choices"):
-        unclear, duels = record.counts["choices_unclear"], record.counts["duels"]
-        first = record.counts["choices_first"] / (asked - unclear) if asked > unclear else 0.0
-        line = f"position bias: of {asked - unclear:,} choices {100 * first:.1f}% went to the text that came first"
-        if duels:
-            by_position = record.counts["duels_by_position"] / duels
-            line += f"; in {100 * by_position:.1f}% of {duels:,} pairs of texts the order decided (a tie)"
-        lines.append(line + (f"; {unclear:,} more answers chose neither" if unclear else ""))
     return lines
 
 
@@ -168,6 +181,8 @@ def verdict(record: RunRecord, average: str | None = None) -> str:
     low = original.interval.low if original.interval else original.value
     if record.n.scored < FEW:
         return f"{spec}: too few items for a verdict."
+    if is_of_answers(record):
+        return answers_verdict(record, numbers, chance, _look_at(record, average))
     if chance is not None and low <= chance:
         below = original.interval is not None and original.interval.high < chance
         why = f"Check how it is loaded: equipoise doctor {'MODEL' if ' ' in spec else spec}"

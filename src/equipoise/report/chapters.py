@@ -19,10 +19,11 @@ from equipoise.data.readers.records import validated
 from equipoise.evaluation.comparing import models
 from equipoise.evaluation.comparing.differences import Run, load_run, shared_metrics
 from equipoise.evaluation.comparing.folders import corrected, rule_of
-from equipoise.evaluation.metrics import METRICS
+from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.record import Comparison, Interval, Number, Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
+from equipoise.report.answering.lines import is_of_answers
 from equipoise.report.captions import caveats
 from equipoise.report.orderings import NOT_COMPARED, classify_all
 from equipoise.report.tables import Line, average_words, baselines_words, by_chance, gain_words, result_rows
@@ -190,6 +191,13 @@ def _chapter(
         if record.preflight and record.preflight.checks:
             notes.append(f"{label}: checked: {record.preflight.words()}.")
         notes += [f"{label}: {caveat}." for caveat in caveats(record)]
+        if is_of_answers(record):
+            guessed = ", ".join(
+                f"{METRICS[one].title} {100 * value:.1f}"
+                for one, value in by_chance(record.metrics.headline, {}).items()
+                if one in SHARES
+            )
+            notes.append(f"{label} answers questions instead of giving scores; by chance: {guessed}.")
     if len({image for entry in entries for image in entry.run.images if image is not None}) > 1:
         notes.append("These runs were scored on different photos: the paths are the same, the files are not.")
     if len(rules := dict.fromkeys(average_words(entry.numbers) for entry in entries)) > 1:

@@ -270,6 +270,8 @@ def _flips(one: Comparison, flipped: Flips) -> str:
             for tag in flipped.tags
         ]
         lines.append(text_table(["tag", "n", *ways, "net"], cells))
+    scored = any(item.before is not None or item.after is not None for item in flipped.items)
+    heads = ["margin before", "margin after"] if scored else []  # none of answers alone
     for way, sign in zip(ways, (1, -1), strict=True):
         cells = []
         for item in (item for item in flipped.items if sign * item.change > 0):
@@ -277,13 +279,15 @@ def _flips(one: Comparison, flipped: Flips) -> str:
             shown = [_cut(texts.caption), _cut(texts.negatives[0]) if texts.negatives else ""] if texts else ["", ""]
             image = _cut(item.image or "-")
             margins = ["-" if margin is None else f"{margin:+.3f}" for margin in (item.before, item.after)]
-            cells.append([_cut(item.id), image, *margins, *shown])
-        header = [way, "image", "margin before", "margin after", "caption", "negative"]
-        lines += [text_table(header, cells, words=(0, 1, 4, 5))] if cells else []
+            cells.append([_cut(item.id), image, *margins[: len(heads)], *shown])
+        header = [way, "image", *heads, "caption", "negative"]
+        words = (0, 1, len(header) - 2, len(header) - 1)
+        lines += [text_table(header, cells, words=words)] if cells else []
     if (count := len(flipped.items)) < flipped.flipped:
         more = f"--flips {flipped.metric}:N shows more"
-        lines.append(f"{count:,} of the {flipped.flipped:,} that changed, those whose margin moved most ({more})")
-    lines.append("margin: s(c) - highest s(n)")
+        which = ", those whose margin moved most" if scored else ""
+        lines.append(f"{count:,} of the {flipped.flipped:,} that changed{which} ({more})")
+    lines += ["margin: s(c) - highest s(n)"] if scored else []
     return "\n".join(lines)
 
 

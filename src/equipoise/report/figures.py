@@ -102,11 +102,15 @@ def _words(numbers: Numbers) -> str:
     return ", ".join(f"{METRICS[metric].title} {percent(numbers, metric)}" for metric in ENDS)
 
 
-def orderings(chapter: Chapter, number: int) -> Markup:
-    found = [shares(codes) for codes in chapter.codes]
+def orderings(chapter: Chapter, number: int) -> Markup | None:
+    drawn = [(index, entry, shares(chapter.codes[index])) for index, entry in enumerate(chapter.entries)]
+    drawn = [one for one in drawn if one[2]]  # answers have no order
+    if not drawn:
+        return None
+    found = [one for _, _, one in drawn]
     present = sorted({code for one in found for code in one})
     rows = []
-    for index, (entry, one) in enumerate(zip(chapter.entries, found, strict=True)):
+    for index, entry, one in drawn:
         parts, left = [], 0.0
         for code in present:
             width = 100 * one.get(code, 0.0)
@@ -122,7 +126,7 @@ def orderings(chapter: Chapter, number: int) -> Markup:
         legend.append(el("span", el("i", class_=f"swatch o{code} {group}"), f"{name}: {group}", class_="key"))
     data = [
         [entry.label, *(link(f"{100 * one.get(code, 0):.1f}", **_items(code, number, index)) for code in present)]
-        for index, (entry, one) in enumerate(zip(chapter.entries, found, strict=True))
+        for index, entry, one in drawn
     ]
     plain = all(isinstance(entry.numbers, ItemNumbers) for entry in chapter.entries)
     averaged = "" if plain else " A plain mean over items, so it may differ from the table."
@@ -221,6 +225,8 @@ def distributions(chapter: Chapter) -> Markup:
     for entry in chapter.entries:
         given = {name: getattr(entry.run.outcomes, name) for name in PARTS}
         values: dict[str, Floats] = {name: numbers[np.isfinite(numbers)] for name, numbers in given.items()}
+        if not len(values["caption"]):
+            continue  # answers have no scores
         low, high = _range(values.values())
         counts = {name: _heights(one, low, high) for name, one in values.items()}
         most = max(float(count.max()) for count in counts.values()) or 1.0

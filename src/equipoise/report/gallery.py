@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, permutations
 from pathlib import Path
@@ -164,6 +165,8 @@ def _scores(scores: Scores, places: NDArray[np.int64], item: int) -> list[Any] |
     if (place := int(places[item])) < 0:
         return None
     caption, *positives = map(_short, scores.right[place])
+    if math.isnan(caption):
+        return None  # answers alone
     return [caption, positives, [_short(score) for score in scores.negatives[place]]]
 
 
@@ -290,7 +293,7 @@ def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: l
         return [open_source(images)]
     found: list[ImageSource] = []
     places = dict.fromkeys(
-        _from_run(record.arguments.get("images"), entry.run.folder)
+        from_run(record.arguments.get("images"), entry.run.folder)
         for entry in chapter.entries
         for record in entry.run.records
     )
@@ -307,7 +310,7 @@ def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: l
     return found
 
 
-def _from_run(place: Any, folder: Path) -> str | None:
+def from_run(place: Any, folder: Path) -> str | None:
     """Where a run's images lie now: a relative path that is not here is looked for from the run's folder upwards."""
     if not isinstance(place, str) or Path(place).is_absolute() or Path(place).exists():
         return place if isinstance(place, str) else None

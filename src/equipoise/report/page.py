@@ -121,8 +121,10 @@ def finding(chapter: Chapter) -> str:
         f", and on {share(best.numbers, 'augmented')}% the reworded caption as well; on "
         f"{share(best.numbers, 'brittleness')}% it accepts one right caption and rejects the other (brittle)"
     )
-    if (chance := chapter.chance.get("original")) is not None and all(_low(entry) <= chance for entry in known):
-        ahead += f". No model is significantly above chance ({100 * chance:.1f}%)"
+    chances = [entry.numbers.chance.get("original", chapter.chance.get("original")) for entry in known]
+    guessed = [chance for chance in chances if chance is not None]
+    if len(guessed) == len(known) and all(_low(one) <= chance for one, chance in zip(known, guessed, strict=True)):
+        ahead += f". No model is significantly above chance ({100 * guessed[0]:.1f}%)"
     steady = min(known, key=_brittleness)
     if share(steady.numbers, "brittleness") != share(best.numbers, "brittleness"):
         text += f". {steady.label} is the least brittle: {share(steady.numbers, 'brittleness')}%"

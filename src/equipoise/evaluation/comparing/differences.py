@@ -148,7 +148,9 @@ def shared_metrics(runs: Sequence[Run]) -> list[Metric]:
                 f"{runs[0].folder} and {run.folder}: the metric {other[0].name!r} is not the same in both: "
                 f"{other[0].spec} was changed between them. Evaluate one of them again."
             )
-    return [row for row in found if not np.isnan(runs[0].outcomes.column(row)).all()]
+    asked = [row for row in found if not np.isnan(runs[0].outcomes.column(row)).all()]
+    names = {row.name for row in asked}
+    return [row for row in asked if row.less is None or row.less in names]  # an effect needs repeats
 
 
 def average(

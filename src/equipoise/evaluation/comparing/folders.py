@@ -294,10 +294,11 @@ def _mean_margins(model: Model) -> np.ndarray:
 
 
 def _margins(scores: Scores) -> np.ndarray:
-    """By column: a million rows as objects take a minute."""
+    """By column: a million rows as objects take a minute. NaN for answers alone."""
     captions = scores.right.values[scores.right.starts]
+    level = np.where(np.isnan(captions), np.nan, 0.0)
     found: np.ndarray = np.where(
-        scores.negatives.counts > 0, captions - scores.negatives.reduced(np.maximum, -np.inf), 0.0
+        scores.negatives.counts > 0, captions - scores.negatives.reduced(np.maximum, -np.inf), level
     )
     return found
 

@@ -1,0 +1,1 @@
+"""Models that answer: their lines for the terminal, and their page."""
