@@ -1,7 +1,8 @@
-"""`perturb --add-positives` and `--hard-images`: add hard positives or hard images to items that are there."""
+"""`perturb --add-positives`, `--hard-images` and `--recipe questions`: add to items that are there."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import typer
@@ -26,6 +27,29 @@ def add_hard_images(items: Path, out: Path, model: str, images: str, count: int,
     typer.echo(
         f"{out}: {found:,} items with their hard images; train on them: "
         f"equipoise train negclip_yuksekgonul_2023 --items {out} --images {images} --model {model} --out DIR"
+    )
+
+
+def reword_questions(path: Path, out: Path, seed: int, limit: int | None) -> None:
+    from equipoise.benchmarks.registry import load_file
+    from equipoise.core.run_folder import refuse_file
+    from equipoise.data.items import holds_items, write_items
+    from equipoise.perturb.questions import perturb_questions
+
+    if out.suffix not in {".jsonl", ".parquet"}:
+        raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
+    items = load_file(path, ())[:limit]
+    made = list(perturb_questions(items, seed))
+    if not out.exists():
+        write_items(out, made)
+    elif not holds_items(out, made):
+        refuse_file(out)
+    asked = [item for item in made if "opposite_of" not in item.tags]
+    again = [len(item.rewordings) for item in asked if item.rewordings]
+    typer.echo(
+        f"{out}: {len(asked):,} questions, {len(again):,} of them with rewordings ({sum(again):,} in all), and "
+        f"{len(made) - len(asked):,} questions with the opposite answer\n"
+        f"Next: equipoise eval MODEL --bench {shlex.quote(str(out))} --images FOLDER --ask wordings"
     )
 
 

@@ -80,7 +80,7 @@ def perturb(
     as_json: bool = typer.Option(False, "--json", help="print the report as JSON; with --list, the recipes"),
 ) -> None:
     """Make hard positives and negatives. The same command goes on with a run that was stopped."""
-    from equipoise.perturb.recipes import Setup, recipe_names
+    from equipoise.perturb.recipes import QUESTIONS, Setup, recipe_names
 
     if list_recipes:
         if as_json:
@@ -92,7 +92,7 @@ def perturb(
         return
     if captions is None:
         raise UserError("perturb needs a file of captions, e.g. equipoise perturb captions.csv")
-    from equipoise.cli.adding import add_hard_images, add_positives_to
+    from equipoise.cli.adding import add_hard_images, add_positives_to, reword_questions
 
     stem = Path(captions.resolve().name.removesuffix(".gz")).stem
     if add_positives:
@@ -109,6 +109,10 @@ def perturb(
             form = "--add-positives" if name in {"source", "splits"} else "--hard-images MODEL"
             raise UserError(f"--{name.replace('_', '-')} goes with {form}")
     out, recipe = out or Path(f"{stem}.items.jsonl"), recipe or "balanced"
+    if recipe == QUESTIONS:
+        _refuse_others(ctx, f"--recipe {QUESTIONS}", "recipe out seed limit")
+        reword_questions(captions, out, seed, limit)
+        return
     from equipoise.core.plugins import is_named
     from equipoise.perturb.recipes import TAKE_LLM
     from equipoise.perturb.run.engine import perturb_file, report_path

@@ -228,6 +228,11 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
+QUESTIONS = "questions"
+_REWORDED = (
+    "Of a file of questions (image, question, options, answer): rewordings with the same answer, and questions with "
+    "the opposite answer; offline."
+)
 TAKE_LLM = ("balanced", *LLM_RECIPES)  # the first can do without
 
 
@@ -241,6 +246,11 @@ def get_recipe(name: str, folder: str | None = None) -> Recipe:
             f"recipe {name} asks a language model: take equipoise.perturb.Setup({name!r}, llm=equipoise.core."
             "llm_client.LlmSettings(url, model)).recipe(); on the command line: equipoise perturb CAPTIONS --recipe "
             f"{name} --llm URL --llm-model NAME --out F.jsonl"
+        )
+    if name == QUESTIONS:
+        raise UserError(
+            f"recipe {name} is for a file of questions and goes alone: equipoise perturb QUESTIONS --recipe {name} "
+            "--out F.jsonl; in Python: equipoise.perturb.questions.perturb_questions(items)"
         )
     if name not in RECIPES:
         known = recipe_names()
@@ -321,7 +331,7 @@ class Setup:
 
 def recipe_names() -> dict[str, str]:
     """Every recipe with what it makes."""
-    return {name: recipe.about for name, recipe in (RECIPES | LLM_RECIPES).items()}
+    return {name: recipe.about for name, recipe in (RECIPES | LLM_RECIPES).items()} | {QUESTIONS: _REWORDED}
 
 
 @functools.cache

@@ -3,7 +3,8 @@
 The right option is the item's caption and the other options are its negatives. Without options the question is yes/no.
 `options` is a list or one text separated by "|"; columns A, B, C, ... or option_a, option_b, ... serve as well. The
 answer is an option, its letter, or yes or no. `rewordings` (a list, or columns question_2, ...) ask the same thing in
-other words; `photos` are further images of the question.
+other words; `photos` are further images of the question. `captions` of the photo (a list, or separated by "|") become a
+tag, for `perturb --recipe questions`.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ def question_item(row: Mapping[str, Any], number: int | str) -> dict[str, Any]:
         if name not in _FIELDS and cell not in (None, "") and not name.startswith("question_")
         if isinstance(cell, str | int | float) and not _LETTERED.fullmatch(name)
     }
+    if captions := _listed(row.get("captions"), "|"):
+        tags["captions"] = "|".join(captions)
     found = {
         "id": str(row.get("id") or number),
         "image": {"path": images[0]} if images else None,
