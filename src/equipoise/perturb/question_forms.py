@@ -29,6 +29,11 @@ _SIZES = ("larger smaller", "bigger smaller", "longer shorter", "taller shorter"
 _CONVERSE = {one: two for pair in _SIZES for one, two in (pair.split(), pair.split()[::-1])}
 _FRONT = re.compile(rf"(?P<q>.+?),? (?P<lead>(?:in|based on|according to) {PICTURE})", re.IGNORECASE)
 _FRONTED = re.compile(rf"(?P<lead>(?:In|Based on|According to) {PICTURE}), (?P<q>.+)", re.IGNORECASE)
+_HARD_TO_FRONT = re.compile(  # "the path shown in the image": its end belongs to the noun before it
+    r"\b(?:infer|image|picture|photo)|\b(?:is|are|not)$|^(?:is it|can|could|should) |(?<!\bis)(?<!\bare)(?<!\bbe) "
+    r"(?:shown|seen|present|showing|happening|depicted|displayed|visible|captured|pictured)$",
+    re.IGNORECASE,
+)
 _STATEMENTS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -107,8 +112,7 @@ def forms_of_question(core: str) -> Iterator[str]:
         yield f"{rest[0].upper()}{rest[1:]}{comma} {lead[0].lower()}{lead[1:]}"
     elif found := _FRONT.fullmatch(upper):
         lead, rest = found["lead"], found["q"]
-        hard = re.search(r"\b(?:infer|image|picture|photo)|\b(?:is|are)$", rest)
-        if rest.split()[0].lower() in _LOWERED and len(rest.split()) > 2 and not hard:
+        if rest.split()[0].lower() in _LOWERED and len(rest.split()) > 2 and not _HARD_TO_FRONT.search(rest):
             yield f"{lead[0].upper()}{lead[1:]}, {rest[0].lower()}{rest[1:]}"
     if said := _said(upper):
         yield f"Is it true that {said}"

@@ -28,15 +28,15 @@ MOST = 4  # rewordings of a question
 _WORDS = 2  # of them with another word
 _PAIRS = ({"yes", "no"}, {"true", "false"})
 _ABOUT_WORDS = re.compile(
-    r"""["“‘]|(?<!\w)'|\b(?:titled?|called|named|words?|says?|phrase|translate|code|formula|letter|sentence|text|"""
+    r"""["“‘]|(?<!\w)'|\b(?:titled?|called|named|described|words?|says?|phrase|translate|code|formula|letter|sentence|text|"""
     r"place of)\b",
     re.IGNORECASE,
 )
 _KEPT = frozenset(  # words that mean something else in some questions
     "image picture photo photograph images pictures photos between two three four different various guy guys couple "
-    "several multiple below stop home".split()
+    "several multiple below stop home distance set snap snapping snapped cut".split()
 )
-_BROKEN = frozenset(("in", "on display", "have on", "has on"))
+_BROKEN = frozenset(("in", "on display", "have on", "has on", "is visible", "are visible"))
 _EXISTS = re.compile(rf"(?P<be>Is|Are) there (?P<x>(?P<a>an?|any) .+?)(?P<where>(?: in {PICTURE})?)")
 _SAME = re.compile(r"Are (?P<two>(?:the|these) two .*|they) the same (?P<a>colou?r|shape|size)")
 _NO_DENIAL = frozenset("not no and or all only never any".split())
