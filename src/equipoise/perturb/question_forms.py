@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from equipoise.language.caption import Caption, Kind
+from equipoise.language.caption import Caption, Kind, Unit
 from equipoise.language.vocabulary import read_text
 from equipoise.language.wordnet import is_animate, is_thing
 
@@ -142,8 +142,8 @@ def is_object(text: str) -> bool:
     caption = Caption(text)
     if not caption.phrases or caption.phrases[0].start:
         return False
-    rest = [unit.kind for unit in caption.units[caption.phrases[0].end :]]
-    return (not rest or (rest[0] == "preposition" and _is_chain(rest[1:]))) and is_thing_noun(caption, 0)
+    rest = _letters(caption.units[caption.phrases[0].end :])
+    return re.fullmatch(_PLACES, rest) is not None and is_thing_noun(caption, 0)
 
 
 def is_thing_noun(caption: Caption, phrase: int) -> bool:
@@ -163,19 +163,24 @@ def _said(core: str) -> str | None:
     if not found or not caption.phrases or caption.phrases[0].start:
         return None
     units, end = caption.units, caption.phrases[0].end
-    kinds = [unit.kind for unit in units[end:]]
-    verb = kinds[:1] == ["verb"]
-    if kinds == ["adjective"] or ((verb or kinds[:1] == ["preposition"]) and _is_chain(kinds[1:], verb)):
+    if end < len(units) and re.fullmatch(rf"a|(?:v(?:d?a*n+)?)?{_PLACES}", _letters(units[end:])):
         return f"{caption.text[: units[end - 1].end]} {found[1].lower()} {caption.text[units[end].start :]}"
     return None
 
 
-_LETTER: dict[Kind, str] = {"preposition": "p", "noun": "n", "adjective": "a", "determiner": "d", "number": "d"}
+# "on a table in the left corner". In "on a table a cup" the cup is said of the subject, so that "on a table" is not.
+_PLACES = "(?:p+d?a*n+)*"
+_LETTERS: dict[Kind, str] = {"noun": "n", "adjective": "a", "determiner": "d", "number": "d", "verb": "v"}
 
 
-def _is_chain(kinds: Sequence[Kind], after_verb: bool = False) -> bool:
-    """Noun phrases, each but the first after a preposition: "the left of a cup". In "the table a cup" the second is
-    said of the subject, so that the first belongs to the subject."""
-    letters = "".join(_LETTER.get(kind, "?") for kind in kinds)
-    first = "(?:d?a*n+)?" if after_verb else "d?a*n+"
-    return re.fullmatch(rf"{first}(?:pd?a*n+)*", letters) is not None
+def _letters(units: Sequence[Unit]) -> str:
+    """A letter for the kind of each unit; "on the left" is a preposition with its noun."""
+    return "".join(
+        ("p" if unit.word.split()[-1] in _LAST or " " not in unit.word else "pn")
+        if unit.kind == "preposition"
+        else _LETTERS.get(unit.kind, "?")
+        for unit in units
+    )
+
+
+_LAST = frozenset("of to from with by between at in on for".split())  # of prepositions of several words

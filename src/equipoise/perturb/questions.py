@@ -11,6 +11,8 @@ from equipoise.core.errors import UserError
 from equipoise.data.items import Item, Text
 from equipoise.language.caption import Caption, unusable
 from equipoise.language.forms import inflect, noun_lemma, write_edit
+from equipoise.language.vocabulary import are_exclusive
+from equipoise.language.wordnet import is_animate, is_person
 from equipoise.perturb.question_forms import (
     PICTURE,
     Parts,
@@ -156,8 +158,8 @@ def _denied(said: str) -> str | None:
 
 
 def _other_object(thing: str, there: bool, captions: Sequence[str], seed: int) -> str | None:
-    """For an object that is not in the photo, one that a caption names. For one that is, one that the engine puts in
-    its place in a caption, and that no caption names."""
+    """For an object that is not in the photo, one that two captions name. For an animal that is, one that the engine
+    puts in its place in a caption, and that no caption names: a person or a chair may be there unnamed."""
     if len(captions) < 2 or " " in thing:
         return None
     lemma = noun_lemma(thing)
@@ -169,19 +171,24 @@ def _other_object(thing: str, there: bool, captions: Sequence[str], seed: int) -
             heads = (
                 caption.units[phrase.head] for n, phrase in enumerate(caption.phrases) if is_thing_noun(caption, n)
             )
-            found = next((head.lemma for head in heads if head.pos == "NN"), None)
+            found = next((head.lemma for head in heads if head.pos == "NN" and head.lemma in caption.other_words), None)
         if found:
             return found if lemma == thing else inflect(found, "NNS")
     return None
 
 
 def _excluded(caption: Caption, lemma: str, seed: int) -> str | None:
-    if lemma not in caption.words:
+    if lemma not in caption.words or not _is_animal(lemma):
         return None
     for made in perturb_caption(RECIPES["balanced"], caption, seed).negatives:
         edit = made.edit
         if edit.op == "replace" and edit.target == "object" and noun_lemma(edit.source or "") == lemma:
             other = noun_lemma(edit.to or "")
-            if other.isalpha() and other not in caption.other_words:
+            unnamed = other.isalpha() and other not in caption.other_words
+            if unnamed and _is_animal(other) and are_exclusive(lemma, other):
                 return other
     return None
+
+
+def _is_animal(noun: str) -> bool:
+    return is_animate(noun) and not is_person(noun)
