@@ -95,7 +95,7 @@ def _order(numbers: Numbers) -> str:
     if order is None or order < _MANY:
         return ""
     if effect is not None and effect.low <= 0:
-        return "It changes as many answers when asked the same again: it guesses."
+        return "It changes as many answers when asked the same again, so the order of the options need not be why."
     named = "" if first is None else f" (the first option gets {100 * first:.1f}% of the answers)"
     return f"The order of the options changes its answer on {100 * order:.1f}% of the items{named}."
 
