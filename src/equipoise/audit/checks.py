@@ -64,28 +64,28 @@ def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count:
         "near_synonyms": sum(bool(item.negatives) for item in items),
         "other_word": sum(any(text.edit and text.edit.source for _, text in edits_of(item)) for item in items),
     }
-    return [_counted(kind, found[kind.name], of[kind.name], splits) for kind in _KINDS]
+    return [counted(name, found[name], of[name], splits) for name in found]
 
 
-def _counted(kind: _Kind, found: list[Found], of: int, splits: dict[str, str]) -> Check:
+def counted(name: str, found: list[Found], of: int, splits: dict[str, str]) -> Check:
     """Counts each item once; contradictions are pairs of an image and a text."""
-    whole = [one.id for one in found] if kind.name == "contradictions" else list({one.id: None for one in found})
+    whole = [one.id for one in found] if name == "contradictions" else list({one.id: None for one in found})
     different: dict[str, Found] = {}
     for one in found:
         different.setdefault(one.said.split(": ", 1)[-1] if one.kind else one.said, one)
     return Check(
-        name=kind.name,
-        title=_TEXTS[kind.name]["title"],
-        what=_TEXTS[kind.name]["what"],
-        bad=_TEXTS[kind.name].get("bad", False),
+        name=name,
+        title=_TEXTS[name]["title"],
+        what=_TEXTS[name]["what"],
+        bad=_TEXTS[name].get("bad", False),
         count=len(whole),
         of=of,
         share=len(whole) / of if of else None,
-        by_split=dict(sorted(Counter(splits[name] for name in whole).items())),
+        by_split=dict(sorted(Counter(splits[id_] for id_ in whole).items())),
         by_kind=dict(sorted(Counter(one.kind for one in found if one.kind).items())),
         examples=[Example(id=one.id, said=one.said) for one in list(different.values())[:SHOWN]],
         found=[Example(id=one.id, said=one.said) for one in found],
-        fix=_TEXTS[kind.name]["fix"],
+        fix=_TEXTS[name]["fix"],
     )
 
 
@@ -170,12 +170,13 @@ def audit(
     seed: int = 0,
     sample: int = SAMPLE,
     advance: Callable[[int], None] = lambda count: None,
+    shared: Sequence[Check] = (),
 ) -> Audit:
-    """The checks read every item, the shortcuts a sample drawn with `seed`."""
+    """The checks read every item, the shortcuts a sample drawn with `seed`; `shared` comes from `overlap`."""
     chosen = range(len(items))
     drawn = sorted(random.Random(seed).sample(chosen, sample)) if len(items) > sample else chosen
     some = [items[place] for place in drawn]
-    found = checks(items, advance)
+    found = [*shared, *checks(items, advance)]
     return Audit(
         benchmark=name,
         items=len(items),

@@ -85,10 +85,11 @@ def advice(audit: Audit) -> str:
 def _opening(audit: Audit) -> str:
     splits = ", ".join(f"{_plain(name)} {count:,}" for name, count in list(audit.splits.items())[:12])
     more = f" and {len(audit.splits) - 12} more" if len(audit.splits) > 12 else ""
+    trained = "Training data, a" if audit.checks[0].name.startswith("train_") else "A"
     return (
         f"{audit.items:,} items, {audit.with_positives:,} with a hard positive, {audit.with_negatives:,} with a hard "
-        f"negative ({splits}{more}). Rules read every text and no image. A copy, or an item whose texts contradict "
-        "each other or another item, is bad: no model can be judged by it."
+        f"negative ({splits}{more}). Rules read every text and no image. {trained} copy, or an item whose texts "
+        "contradict each other or another item, is bad: no model can be judged by it."
     )
 
 

@@ -30,13 +30,19 @@ def audit(
         None, help="write it to this file: .html, .md, or .csv (every finding); with --models .html; with --json .json"
     ),
     clean: Path | None = typer.Option(
-        None, help="write the items without copies, forced ties and contradictions to this .jsonl or .parquet file"
+        None, help="write the items without copies, ties, contradictions, training data to this .jsonl or .parquet file"
     ),
     models: list[Path] | None = typer.Option(
         None,
         help="a run or its folder, or a file of published answers, once for each model: which labels do they deny?",
     ),
     images: Path | None = typer.Option(None, help="the photos, shown on the HTML page"),
+    against: Path | None = typer.Option(
+        None, help="training data, any file that perturb reads: which photos and captions are in both? Exit 1 if any"
+    ),
+    train_images: Path | None = typer.Option(
+        None, help="the photos of --against; with --images, photos are also compared by content"
+    ),
 ) -> None:
     """Find what is wrong with the texts of a benchmark.
 
@@ -46,8 +52,12 @@ def audit(
     from equipoise.benchmarks import registry
     from equipoise.core.run_folder import refuse_foreign
 
-    if images is not None and (out is None or out.suffix != ".html"):
-        raise UserError("--images is for the HTML page: name it with --out audit.html")
+    if train_images is not None and (against is None or images is None):
+        raise UserError("--train-images: the photos of --against TRAIN are compared with those of --images; name both")
+    if against is not None and models:
+        raise UserError("--against and --models are two questions: ask one at a time")
+    if images is not None and train_images is None and (out is None or out.suffix != ".html"):
+        raise UserError("--images is for the HTML page: name it with --out audit.html, or for --train-images")
     if clean is not None and (models or clean.suffix not in {".jsonl", ".parquet"}):
         raise UserError(f"--clean {clean}: name a file that ends in .jsonl or .parquet, without --models")
     if out is not None:
@@ -60,11 +70,13 @@ def audit(
     if models:
         return _hold_court(items, benchmark.name, models, images, as_json, out)
     from equipoise.audit.checks import audit as run_audit
+    from equipoise.audit.overlap import overlap
     from equipoise.audit.page import markdown, verdict
     from equipoise.report import fold
 
+    shared = [] if against is None else overlap(items, against, images, train_images)
     with progress(len(items), f"audit of {benchmark.name}") as advance:
-        found = run_audit(items, benchmark.name, advance=advance)
+        found = run_audit(items, benchmark.name, advance=advance, shared=shared)
     if clean is not None:
         from equipoise.cli.bench import written
 
@@ -81,10 +93,11 @@ def audit(
         text = f"{found.model_dump_json(indent=2)}\n" if as_json else markdown(found)
     if out is None:
         typer.echo(text.rstrip("\n") if as_json else _on_screen(printable(text, lines=True)))
-        return
-    write_audit(out, text)
-    if not as_json:
-        typer.echo(fold(printable(verdict(found))))
+    else:
+        write_audit(out, text)
+        if not as_json:
+            typer.echo(fold(printable(verdict(found))))
+    raise typer.Exit(1 if any(check.count for check in shared) else 0)
 
 
 def write_audit(out: Path, text: str) -> None:
