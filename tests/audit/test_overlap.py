@@ -119,7 +119,7 @@ def test_the_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert [one.id for one in record.checks[0].found] == [one.id for one in record.bad] == list("1234567")
     assert [one.id for one in load_items(clean)] == ["8"]
     assert run(*arguments, monkeypatch=monkeypatch) == 1
-    assert "Photo in the training file: 7 of 8" in capsys.readouterr().out
+    assert "Photo in the training file: 7 of 8 (87.5 %)" in capsys.readouterr().out
     assert run(*arguments, "--out", tmp_path / "page.html", monkeypatch=monkeypatch) == 1
     assert "in the training file, a copy" in (tmp_path / "page.html").read_text()
     assert run("audit", clean, "--against", train, monkeypatch=monkeypatch) == 0

@@ -110,7 +110,8 @@ def _finding(check: Check) -> str:
     if check.by_kind:
         parts.append("texts: " + ", ".join(f"{_plain(name)} {count:,}" for name, count in check.by_kind.items()))
     counted = f" ({'; '.join(parts)})" if parts else ""
-    heading = f"### {check.title[:1].upper()}{check.title[1:]}: {check.count:,} of {check.of:,}"
+    title = check.title[:1].upper() + check.title[1:]
+    heading = f"### {title}: {check.count:,} of {check.of:,} ({percent(check.share)})"
     what = check.what[:1].upper() + check.what[1:]
     return f"{heading}\n\n{what}{counted}.\n\n{_examples(check.examples)}{_more(check)}Fix: {check.fix}."
 
