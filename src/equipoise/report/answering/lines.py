@@ -89,19 +89,20 @@ def answers_verdict(record: RunRecord, numbers: Numbers, chance: float | None, h
     return f"{spec} is {'below' if below else 'at'} chance: {right}. {_why(record, numbers)}"
 
 
-def _order(numbers: Numbers) -> str:
+def _order(numbers: Numbers, at_chance: bool = False) -> str:
     """What the order of the options does; "" where it does little."""
     order, first, effect = numbers["order_flips"], numbers["first_option"], numbers.interval("order_effect")
     if order is None or order < _MANY:
         return ""
     if effect is not None and effect.low <= 0:
-        return "It changes as many answers when asked the same again, so the order of the options need not be why."
+        why = ": it guesses." if at_chance else ", so the order of the options need not be why."
+        return f"It changes as many answers when asked the same again{why}"
     named = "" if first is None else f" (the first option gets {100 * first:.1f}% of the answers)"
     return f"The order of the options changes its answer on {100 * order:.1f}% of the items{named}."
 
 
 def _why(record: RunRecord, numbers: Numbers) -> str:
-    if order := _order(numbers):
+    if order := _order(numbers, at_chance=True):
         return order
     if (refused := numbers["refusals"] or 0.0) >= _MANY:
         return f"{100 * refused:.1f}% of its answers name no option: ask in other words with ?template=..."
