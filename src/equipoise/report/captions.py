@@ -102,6 +102,8 @@ def caveats(record: RunRecord) -> list[str]:
             if record.kind == "items"
             else f"{record.n.skipped:,} photos were NOT used: {why} (result.json lists them)"
         )
+    if stopped := record.counts.get("stopped_after"):
+        lines.append(f"stopped after {stopped:,} photos: --until {record.settings.until}")
     if record.trained_on:
         lines.append(record.trained_on)
     if record.blind and record.n.scored < FEW:
