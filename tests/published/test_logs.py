@@ -276,7 +276,7 @@ def test_the_verb_reads_a_folder_and_the_report_is_a_card(tmp_path: Path, cli: A
     card = tmp_path / "card.html"
     assert cli("report", str(tmp_path / "runs"), "--out", str(card)).exit_code == 0
     text = card.read_text(encoding="utf-8")
-    assert "Answers that changed: 1 of 1" in text and "no question was repeated" in text
+    assert "Answers that changed: 1 of 2 items" in text and "no question was repeated" in text
     assert cli("report", str(tmp_path / "m_CCBench.xlsx"), "--out", str(card)).exit_code == 0
 
 

@@ -138,7 +138,10 @@ def _block(values: Floats, counts: Floats, cluster: NDArray[np.int64]) -> _Block
     held, place = np.unique(cluster, return_inverse=True)
 
     def within(part: Floats) -> Floats:
-        return np.stack([np.bincount(place, column, len(held)) for column in part.T], axis=1).astype(np.float64)
+        sums = np.empty((len(held), part.shape[1]))
+        for at, column in enumerate(part.T):
+            sums[:, at] = np.bincount(place, column, len(held))
+        return sums
 
     return held, within(values), within(counts)
 

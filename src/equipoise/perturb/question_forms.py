@@ -11,20 +11,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from equipoise.language.caption import Caption, Kind, Unit
-from equipoise.language.vocabulary import read_text
+from equipoise.language.vocabulary import read_text, word_set
 from equipoise.language.wordnet import is_animate, is_thing
 
 PICTURE = r"(?P<the>the|this) (?P<picture>image|picture|photo|photograph)"
 _COUNTED = r"(?P<x>(?:an?|any|some|two|three|four|five) .+?)"
 _TAIL = re.compile(r"\s*(?:true or false\?|\(?yes or no\)?[.?]?|(?:please )?answer [^?]*)$", re.IGNORECASE)
-_OPENERS = frozenset(
-    "is are was were do does did can could will would should has have what which where who whose when why how in on "
-    "at".split()
-)
-_LOWERED = _OPENERS | frozenset("the a an this that these those there it some two three both all one".split())
-_NO_OBJECTS = frozenset(
-    "image picture photo photograph background foreground group side front back top view way".split()
-)
+_OPENERS = word_set("openers of questions")
+_LOWERED = _OPENERS | word_set("little words that open a statement")
+_NO_OBJECTS = word_set("nouns that a question does not ask for")
 _SIZES = ("larger smaller", "bigger smaller", "longer shorter", "taller shorter", "higher lower", "wider narrower")
 _CONVERSE = {one: two for pair in _SIZES for one, two in (pair.split(), pair.split()[::-1])}
 _FRONT = re.compile(rf"(?P<q>.+?),? (?P<lead>(?:in|based on|according to) {PICTURE})", re.IGNORECASE)
@@ -183,4 +178,4 @@ def _letters(units: Sequence[Unit]) -> str:
     )
 
 
-_LAST = frozenset("of to from with by between at in on for".split())  # of prepositions of several words
+_LAST = word_set("last words of prepositions")

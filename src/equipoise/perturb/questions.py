@@ -11,7 +11,7 @@ from equipoise.core.errors import UserError
 from equipoise.data.items import Item, Text
 from equipoise.language.caption import Caption, unusable
 from equipoise.language.forms import inflect, noun_lemma, write_edit
-from equipoise.language.vocabulary import are_exclusive
+from equipoise.language.vocabulary import are_exclusive, word_set
 from equipoise.language.wordnet import is_animate, is_person
 from equipoise.perturb.question_forms import (
     PICTURE,
@@ -34,14 +34,11 @@ _ABOUT_WORDS = re.compile(
     r"place of)\b",
     re.IGNORECASE,
 )
-_KEPT = frozenset(  # words that mean something else in some questions
-    "image picture photo photograph images pictures photos between two three four different various guy guys couple "
-    "several multiple below stop home distance set snap snapping snapped cut".split()
-)
+_KEPT = word_set("words that questions keep")
 _BROKEN = frozenset(("in", "on display", "have on", "has on", "is visible", "are visible"))
 _EXISTS = re.compile(rf"(?P<be>Is|Are) there (?P<x>(?P<a>an?|any) .+?)(?P<where>(?: in {PICTURE})?)")
 _SAME = re.compile(r"Are (?P<two>(?:the|these) two .*|they) the same (?P<a>colou?r|shape|size)")
-_NO_DENIAL = frozenset("not no and or all only never any".split())
+_NO_DENIAL = word_set("words that a denial does not go with")
 
 
 def perturb_questions(items: Sequence[Item], seed: int = 0) -> Iterator[Item]:

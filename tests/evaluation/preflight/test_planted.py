@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -88,21 +89,14 @@ class Bf16Ties(Pairs):
 
 
 class AlwaysFirst:
-    """A chooser that answers A whatever comes first."""
+    """Answers A, whatever the first option is."""
 
-    def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
+    def answer(self, images: Pictures, prompts: Sequence[str]) -> list[str]:
+        options = [re.findall(r"^[AB]: (.*)$", prompt, re.MULTILINE) for prompt in prompts]
+        return [self.one(image, first, second) for image, (first, second) in zip(images, options, strict=True)]
 
-    def prefer(self, images: Pictures, firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
-        duels = len(images)
-        self.counts = {
-            name: many + self.counts.get(name, 0)
-            for name, many in {
-                "choices": 2 * duels, "choices_first": 2 * duels, "choices_unclear": 0, "duels": duels,
-                "duels_by_position": duels,
-            }.items()
-        }  # fmt: skip
-        return [0.5] * duels
+    def one(self, image: Image.Image, first: str, second: str) -> str:
+        return "A"
 
 
 TWELVE = [  # the twelfth, embeddings of other weights, is in test_judging.py: it takes two models
@@ -155,22 +149,19 @@ class OneForAll(Pairs):
 class WrongLetter(AlwaysFirst):
     """Chooses well and names the other letter."""
 
-    def prefer(self, images: Pictures, firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
-        scores = [Pairs().score_pairs(images, texts) for texts in (firsts, seconds)]
-        return [float(one < other) for one, other in zip(*scores, strict=True)]
+    def one(self, image: Image.Image, first: str, second: str) -> str:
+        scores = Pairs().score_pairs([image, image], [first, second])
+        return "A" if scores[0] < scores[1] else "B"
 
 
 class Refuses(AlwaysFirst):
-    def prefer(self, images: Pictures, firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
-        found = super().prefer(images, firsts, seconds)
-        self.counts["choices_unclear"] = self.counts["choices"]
-        self.counts["duels_by_position"] = 0
-        return found
+    def one(self, image: Image.Image, first: str, second: str) -> str:
+        return "I cannot help with that."
 
 
 class ChoosesBlindly(AlwaysFirst):
-    def prefer(self, images: Pictures, firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
-        return [float(one < other) for one, other in zip(firsts, seconds, strict=True)]
+    def one(self, image: Image.Image, first: str, second: str) -> str:
+        return "A" if first < second else "B"
 
 
 OF_PAIRS: list[tuple[type, str | set[str]]] = [
