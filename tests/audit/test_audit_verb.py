@@ -50,7 +50,8 @@ def test_the_page_and_the_record(
         assert run("audit", str(items), "--json", "--out", str(tmp_path / "r.json"), monkeypatch=monkeypatch) == 0
     assert (tmp_path / "page.md").read_text() == f"<!-- equipoise audit -->\n\n{markdown(record)}"
     assert Audit.model_validate_json((tmp_path / "r.json").read_text()) == record
-    assert {path.name for path in tmp_path.iterdir()} == {"items.jsonl", "page.md", "r.json"}
+    shown = {path.name for path in tmp_path.iterdir() if path.name[0] != "."}
+    assert shown == {"items.jsonl", "page.md", "r.json"}
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.json"])

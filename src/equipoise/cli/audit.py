@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from equipoise.cli.options import Bench, Source
+from equipoise.core import status
 from equipoise.core.errors import Problems, UserError, printable
 from equipoise.core.progress import progress
 
@@ -74,6 +75,8 @@ def audit(
     from equipoise.audit.page import markdown, verdict
     from equipoise.report import fold
 
+    if out is not None:
+        status.begin("audit", out.parent, out.name)
     shared = [] if against is None else overlap(items, against, images, train_images)
     with progress(len(items), f"audit of {benchmark.name}") as advance:
         found = run_audit(items, benchmark.name, advance=advance, shared=shared)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, cast
 import typer
 import typer.core
 
-from equipoise.core import progress
+from equipoise.core import progress, status
 from equipoise.core.errors import Stopped, UserError, did_you_mean
 from equipoise.report import FORMATS, Format
 
@@ -106,13 +106,14 @@ class App(typer.Typer):
 
 
 def _hushed(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with the option --quiet, which it need not know of itself."""
+    """The command with --quiet and with an end to its status file, which it need not know of itself."""
 
     @functools.wraps(function)
     def command(*arguments: Any, quiet: bool, **options: Any) -> Any:
         progress.be_quiet(quiet)
         logging.getLogger().setLevel(logging.ERROR if quiet else logging.WARNING)
-        return function(*arguments, **options)
+        with status.recorded():
+            return function(*arguments, **options)
 
     signature = inspect.signature(function, eval_str=True)
     option = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=QUIET)

@@ -15,6 +15,7 @@ import typer
 import typer.core
 
 from equipoise.cli.options import App
+from equipoise.core import status
 from equipoise.core.errors import UserError
 from equipoise.core.progress import is_watched
 from equipoise.report import fold
@@ -152,6 +153,7 @@ def train(
     parts = _parts(items or [], images or [], weight)
     evaluation = _evaluation(watch, watch_images)
     Checkpoints(out).refuse_early(data_identity(chosen, parts))
+    status.begin("train", out)
     loaded = _model(model, device)
     known = Checkpoints(out).model.is_dir()
     if quick and not known and is_watched():

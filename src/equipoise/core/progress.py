@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from equipoise.core import status
 
 if TYPE_CHECKING:
     from rich.progress import Task
@@ -31,7 +33,22 @@ def is_watched() -> bool:
 
 @contextlib.contextmanager
 def several(*parts: tuple[int, str, str]) -> Iterator[list[Callable[[int], None]]]:
-    """A bar on standard error for each (total, what, unit); the yielded functions advance them by a number of units."""
+    """A bar on standard error for each (total, what, unit); the yielded functions advance them by a number of units.
+
+    The status file of the command has the same numbers, with --quiet too.
+    """
+    known = [status.Bar(what, unit, total) for total, what, unit in parts]
+    with status.showing(known), _drawn(parts) as drawn:
+        yield [functools.partial(_both, bar, advance) for bar, advance in zip(known, drawn, strict=True)]
+
+
+def _both(bar: status.Bar, advance: Callable[[int], None], count: int) -> None:
+    bar.done += count
+    advance(count)
+
+
+@contextlib.contextmanager
+def _drawn(parts: Sequence[tuple[int, str, str]]) -> Iterator[list[Callable[[int], None]]]:
     if not is_watched() or not any(total for total, _, _ in parts):
         yield [lambda count: None for _ in parts]
         return

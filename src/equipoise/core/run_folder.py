@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from equipoise.core.errors import UserError, listed
 from equipoise.core.files import atomic_write, make_folder, plain_target, read_json, write_json
+from equipoise.core.status import NAME as STATUS
 
 CLAIM = ".equipoise.json"  # hidden, so that no reader of the folder takes it for data
 SCHEMA = 1
@@ -81,7 +82,7 @@ def _claimed(folder: Path, command: str, writes: Iterable[str] | None, claim: st
         found = [name for name in writes if os.path.lexists(folder / name)]
     else:
         found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        found = [name for name in found if not name.startswith(f".{claim}.")]  # left by a kill
+        found = [name for name in found if not name.startswith((f".{claim}.", STATUS, f".{STATUS}."))]  # left by a kill
     if found:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         raise UserError(

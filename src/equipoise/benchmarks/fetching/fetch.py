@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from equipoise.benchmarks.fetching.download import (
     size_of,
     wrong,
 )
+from equipoise.core import status
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import inside, write_json
 from equipoise.core.progress import is_quiet
@@ -157,7 +159,8 @@ def fetch(
                 continue
             try:
                 if not step.path.exists():
-                    download(step.download, step.path, _bar(progress, step.path.name), tries, pause, timeout)
+                    with _bar(progress, step.path.name) as show:
+                        download(step.download, step.path, show, tries, pause, timeout)
                 if step.download.unpack:
                     _unpack(step, progress)
                 ready.append(step.path.parent if step.download.unpack else step.path)
@@ -175,13 +178,21 @@ def fetch(
     return ready
 
 
-def _bar(progress: Progress, what: str) -> Show:
-    task = progress.add_task(what, total=None)
-    return lambda have, total: progress.update(task, completed=have, total=total)
+@contextlib.contextmanager
+def _bar(progress: Progress, what: str) -> Iterator[Show]:
+    task, bar = progress.add_task(what, total=None), status.Bar(what, "bytes", 0)
+
+    def show(have: int, total: int | None) -> None:
+        progress.update(task, completed=have, total=total)
+        bar.done, bar.total = have, total or 0
+
+    with status.showing([bar]):
+        yield show
 
 
 def _unpack(step: Step, progress: Progress) -> None:
-    names = safe_unpack(step.path, step.path.parent, _bar(progress, f"unpacking {step.path.name}"))
+    with _bar(progress, f"unpacking {step.path.name}") as show:
+        names = safe_unpack(step.path, step.path.parent, show)
     write_json(_marker(step.path), {"url": step.download.url, "names": names})
     step.path.unlink()  # its contents are there; another 15 GB would help nobody
 

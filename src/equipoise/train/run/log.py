@@ -16,6 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from equipoise.core import status
 from equipoise.core.files import atomic_write
 from equipoise.core.progress import is_quiet
 from equipoise.evaluation.metrics import SHARES
@@ -54,13 +55,17 @@ class RunLog:
             disable=not show or is_quiet(),
         )
         self._task = self._progress.add_task("", total=steps, completed=step)
+        self._bar = status.Bar("training", "steps", steps, step)
+        self._shown = status.showing([self._bar])
         self._last = time.monotonic()
 
     def __enter__(self) -> RunLog:
         self._progress.start()
+        self._shown.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._shown.__exit__(None, None, None)
         self._progress.stop()
         self._handle.close()
 
@@ -73,6 +78,7 @@ class RunLog:
             self._handle.write(json.dumps(record | {"images_per_s": round(rate, 1)}) + "\n")
         self._handle.flush()
         last = records[-1]
+        self._bar.done = last["step"]
         text = f"loss {last['loss']:.3f}  {rate:,.0f} images/s"  # the parts of the loss are in the log
         self._progress.update(self._task, completed=last["step"], description=text)
 
