@@ -50,11 +50,11 @@ test-all: $(DEV)
 test-long: $(DEV)
 	$(PYTEST) -m "long and not faults"
 
-# Ray is 590 MB, so it is installed only for its tests (hosted CI runs them).
+# Large packages (Ray is 590 MB) are installed only for their tests (hosted CI runs them).
 test-extras: $(DEV)
-	$(INSTALL) --editable '.[scale]'
+	$(INSTALL) --editable '.[scale,tensorboard,wandb]'
 	$(INSTALL) datasets
-	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/api/test_notebook.py
+	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/api/test_notebook.py tests/train/run/test_loggers.py
 
 # Wheel and source distribution, tried in an empty environment without this folder.
 package: $(DEV)

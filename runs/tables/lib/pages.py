@@ -13,7 +13,7 @@ from equipoise.evaluation.averages import MOST_GROUPS, summarise
 from equipoise.evaluation.comparing.differences import Run
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemNumbers, Number
-from equipoise.train.run.log import line_chart
+from lib.chart import line_chart
 from lib.findings import MODELS as FINDINGS
 from lib.findings import findings, quoted
 from lib.jobs import BASE, BOUNDS, CE_CLIP, CONTROL, FIXED, HN, HP_HN, NEGCLIP, NEW, OURS, PRIOR

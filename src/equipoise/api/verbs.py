@@ -258,6 +258,7 @@ def train(
     """
     from equipoise.benchmarks.registry import load_file
     from equipoise.models import load_model
+    from equipoise.report.curves import write_curves
     from equipoise.train.model import saved_spec, trainable
     from equipoise.train.recipe import Recipe
     from equipoise.train.recipes import get_recipe
@@ -281,6 +282,7 @@ def train(
             images=pictures,
             hardware=Hardware(device, workers, chunk),
         )
+    write_curves(finished.parent)
     made = saved_spec(base, finished)
     return trainable(load_model(made, device=device), made)
 

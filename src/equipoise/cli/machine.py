@@ -34,6 +34,8 @@ EXTRAS = {  # extra -> its packages, and what it is for
     "lora": (("peft",), "training with LoRA (--set lora=...)"),
     "siglip": (("sentencepiece", "protobuf"), "SigLIP models, whose tokenizer needs it"),
     "scale": (("ray",), "perturb --engine ray: corpora that outgrow one process"),
+    "tensorboard": (("tensorboard",), "train --log tensorboard"),
+    "wandb": (("wandb",), "train --log wandb"),
 }
 OPTIONAL = {f"extra {name}" for name in EXTRAS}  # nothing is wrong where they are absent
 _CARDS = Path("/proc/driver/nvidia/gpus")

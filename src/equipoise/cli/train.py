@@ -22,6 +22,7 @@ from equipoise.report import fold
 from equipoise.train.recipe_rows import RECIPES
 
 if TYPE_CHECKING:
+    from equipoise.evaluation.record import Number
     from equipoise.train.data.batches import Part
     from equipoise.train.model import Trainable
     from equipoise.train.recipe import Recipe
@@ -129,11 +130,13 @@ def train(
         None, help="items file to evaluate on at the start and after every epoch; the best is kept"
     ),
     watch_images: Path | None = typer.Option(None, help="folder of its images"),
+    log: list[str] | None = typer.Option(None, metavar="NAME", help="mirror the log to tensorboard or wandb"),
 ) -> None:
     """Finetune with a recipe. Run the same command again to resume a stopped run."""
     from equipoise.models.base import device_named
 
     device_named(device)  # before torch is loaded
+    from equipoise.report.curves import write_curves
     from equipoise.train.model import saved_spec
     from equipoise.train.recipes import get_recipe
     from equipoise.train.run.check import data_identity
@@ -152,6 +155,7 @@ def train(
         )
     parts = _parts(items or [], images or [], weight)
     evaluation = _evaluation(watch, watch_images)
+    saving = Saving(every=checkpoint_every, exit_within=EXIT_WITHIN, log=log or ())
     Checkpoints(out).refuse_early(data_identity(chosen, parts))
     status.begin("train", out)
     loaded = _model(model, device)
@@ -164,7 +168,7 @@ def train(
         loaded,
         out,
         evaluation=evaluation,
-        saving=Saving(every=checkpoint_every, exit_within=EXIT_WITHIN),
+        saving=saving,
         hardware=Hardware(device, workers, chunk),
         max_skipped=max_skipped,
     )
@@ -178,6 +182,8 @@ def train(
         _before_and_after(model, made, watch, watch_images, out, device)
     if evaluation and evaluation.best and (best := Checkpoints(out).best(evaluation.best)) is not None:
         typer.echo(f"best on {watch}: {best}; {finished} is the last step")
+    if (page := write_curves(out)) is not None:
+        typer.echo(f"the curves are {page}")
     typer.echo(f"the model is {finished}; evaluate it with: equipoise eval {made} --bench ...")
 
 
@@ -282,10 +288,10 @@ def _evaluation(watch: Path | None, images: Path | None) -> Evaluation | None:
     if missing := absent(source, dict.fromkeys(ref.path for item in scored for ref in item.images())):
         raise UserError(f"--watch {watch}: {len(missing):,} images are missing {source}, the first {missing[0]}")
 
-    def judge(model: Any) -> dict[str, float]:
+    def judge(model: Any) -> dict[str, Number]:
         # The weights change between calls and the card does not, so nothing may come from the cache.
         numbers = evaluate(model, judged, images=source).numbers
-        return {name: value for name in SHARES if (value := numbers[name]) is not None}
+        return {name: numbers.metrics[name] for name in SHARES if name in numbers.metrics}
 
     paths = (ref.path for item in scored for ref in item.images())
     photos = of_photos(photo_digests(paths, source, default_workers()))

@@ -6,7 +6,9 @@ printed page get the same letters.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from markupsafe import Markup, escape
 
@@ -106,3 +108,24 @@ def scale(ticks: Sequence[float], low: float, high: float) -> Markup:
 def top(values: Iterable[float]) -> float:
     """The end of an axis for some fractions: the next multiple of 20 percent above all of them."""
     return float(min(100, 20 * (int(100 * max(values, default=0) * 1.1 // 20) + 1)))
+
+
+Point = tuple[float, float]
+
+
+def visible(points: Iterable[Point]) -> Iterable[Point]:
+    """The lowest and highest point per pixel: a long run gives a small file and keeps its peaks."""
+    for _, column in groupby(points, key=lambda point: int(point[0])):
+        by_height = sorted(column, key=lambda point: point[1])
+        yield from sorted((by_height[0], by_height[-1]))  # a single point comes twice and is drawn as a dot
+
+
+def ticks(values: Sequence[float], least: float = 0.0, about: int = 8) -> list[float]:
+    """About so many round numbers that span the values, at least `least` apart."""
+    low, high = min(values), max(values)
+    if high - low < 1e-9 * max(abs(low), abs(high), 1.0):
+        low, high = low - 0.5, high + 0.5
+    rough = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = max(least, next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999))
+    return [round(index * step, 12) for index in range(math.floor(low / step), math.ceil(high / step) + 1)]

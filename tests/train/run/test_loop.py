@@ -89,8 +89,6 @@ def test_it_learns_and_leaves_a_folder_that_loads(run, tiny_model, tmp_path):
     for fact in ("Somebody 2024", model.card["weight_sha256"], "step 16 of 16", "| score | 0.2000 |"):
         assert fact in card
     assert (tmp_path / "out" / "loss.csv").read_text().count("\n") == 17
-    plot = (tmp_path / "out" / "loss.svg").read_text()
-    assert plot.startswith("<svg") and plot.count("<polyline") == 2 and ">clip</text>" in plot
 
 
 def test_what_is_watched_is_shown_in_percent_with_the_base_first(run, capsys, tmp_path):

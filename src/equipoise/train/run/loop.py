@@ -35,6 +35,7 @@ from equipoise.train.run.check import MAX_SKIPPED, check_items, read_photos, ref
 from equipoise.train.run.checkpoints import Checkpoints, interpolate, model_card, whole_folder
 from equipoise.train.run.interrupt import Interrupt, worker_signals
 from equipoise.train.run.log import RunLog, write_summary
+from equipoise.train.run.loggers import open_loggers
 from equipoise.train.run.options import Evaluation, Hardware, Saving
 from equipoise.train.run.watch import Watch, left_out, read_skipped
 from equipoise.train.step import distributed
@@ -201,7 +202,9 @@ class _Run:
             )
         save_every = self.saving.every or min(self.data.first_steps[1], 1000)
         self.network.train()
-        with RunLog(self.checkpoints.out, self.step, self.steps, self.show, write=self.main) as log:
+        out = self.checkpoints.out
+        mirrors = open_loggers(self.saving.log if self.main else (), out, self.step, self.identity)
+        with RunLog(out, self.step, self.steps, self.show, self.main, mirrors) as log:
             every = 10 if self.device.type == "cuda" else 1
             watch = Watch(self.checkpoints, log, every, len(self.data.items), max_skipped)
             self._loop(evaluation, watch, interrupt, save_every)
@@ -271,9 +274,11 @@ class _Run:
         teacher = None if self.teacher is None else self.teacher.towers
         parts = backward(self.towers, self.loss, batch, self.recipe.seed * 1_000_003 + self.step, teacher)
         distributed.sum_gradients(self.network.parameters())
-        norm = None
         if self.recipe.grad_clip is not None:
             norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.grad_clip)
+        else:
+            gradients = [one.grad for one in self.network.parameters() if one.grad is not None]
+            norm = torch.nn.utils.get_total_norm(gradients)
         scale = self.network.logit_scale.detach().exp()
         with interrupt.whole:
             self.optimizer.step()
@@ -282,7 +287,7 @@ class _Run:
             if self.teacher is not None:
                 self.teacher.follow(self.network)
             self.step += 1
-            watched = {"loss": parts.total, "scale": scale} | ({} if norm is None else {"gradient_norm": norm})
+            watched = {"loss": parts.total, "scale": scale, "gradient_norm": norm}
             watched |= {f"parts/{name}": value for name, value in parts.parts.items()}
             watch.step(self.step, self.data.place(self.step - 1)[0], batch, watched, rate)
 
@@ -290,9 +295,9 @@ class _Run:
         if self.main:
             self.network.eval()
             with torch.no_grad():
-                self.metrics = dict(evaluation.judge(self.model.holding(self.network)))
+                judged = evaluation.judge(self.model.holding(self.network))
             self.network.train()
-            log.evaluation(self.step, self.metrics)
+            self.metrics = log.evaluation(self.step, judged)
         distributed.barrier()
 
     def _out_of_memory(self) -> str:

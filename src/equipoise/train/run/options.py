@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from equipoise.embedding.cache import EmbeddingCache
+from equipoise.evaluation.record import Number
 from equipoise.train.model import Trainable
+from equipoise.train.run.loggers import check_loggers
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,15 @@ class Saving:
     keep: int = 2  # the latest; the best stays too
     exit_within: float | None = None  # seconds from Ctrl-C or SIGTERM to the end; None: the step is finished first
     cache: EmbeddingCache | None = None  # for the output of a frozen vision tower, also of later runs
+    log: Sequence[str] = ()  # where the log is mirrored to: "tensorboard", "wandb"
+
+    def __post_init__(self) -> None:
+        check_loggers(self.log)
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    judge: Callable[[Trainable], Mapping[str, float]]  # the current model -> named numbers
+    judge: Callable[[Trainable], Mapping[str, float | Number]]  # the current model -> named numbers
     every: int | None = None  # steps; None: an epoch. Always at the end
     best: str | None = None  # the metric that chooses the best checkpoint
     identity: Mapping[str, Any] | None = None  # what the numbers depend on: resuming with another one is refused
