@@ -5,9 +5,12 @@ Heavy imports (torch, transformers) happen inside the commands, so that `--help`
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import logging
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -71,10 +74,25 @@ app.add_typer(train_commands, name="train")
 app.add_typer(study_commands, name="study")
 
 
+_LINES = str.maketrans("┃│┡┩├┤", "||++++") | str.maketrans("━─═", "---")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Characters that a console without UTF-8 lacks: lines of tables in ASCII, anything else as a question mark."""
+    assert isinstance(error, UnicodeEncodeError)
+    lost = error.object[error.start : error.end].translate(_LINES)
+    corners = re.sub("[\u2500-\u257f]", "+", lost)
+    return re.sub(r"[^\x00-\x7f]", "?", corners), error.end
+
+
 def main() -> None:
     """Run a command; errors of the user end in one message and exit code 2, never in a traceback."""
     # Threads that wait should sleep: on a busy machine their spinning made small models several times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    codecs.register_error("plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="plain")
     notes = logging.StreamHandler()  # what loaders left out, and why
     notes.setFormatter(_Printable("note: %(message)s"))
     logging.basicConfig(handlers=[notes], level=logging.WARNING)

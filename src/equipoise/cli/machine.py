@@ -103,8 +103,10 @@ def _packages() -> Row:
 
 
 def _processor() -> Row:
-    memory = _gigabytes(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return "cpu", f"{cores()} core{'s' if cores() > 1 else ''}, {memory} of memory", True
+    found = f"{cores()} core{'s' if cores() > 1 else ''}"
+    if hasattr(os, "sysconf"):  # not on Windows
+        found += f", {_gigabytes(os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))} of memory"
+    return "cpu", found, True
 
 
 def _devices() -> list[Row]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import errno
-import fcntl
 import gzip
 import hashlib
 import io
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from equipoise.core.errors import UserError, reading
+from equipoise.core.locks import lock_file
 
 
 @contextlib.contextmanager
@@ -41,7 +41,7 @@ def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> It
     handle_number, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with contextlib.suppress(OSError):  # some network folders have no locks
-            fcntl.flock(handle_number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(handle_number)
         encoding = None if "b" in mode else "utf-8"
         newline = None if "b" in mode else "\n"
         with os.fdopen(handle_number, mode, encoding=encoding, newline=newline) as handle:
@@ -72,10 +72,13 @@ def _sweep(target: Path) -> None:
         found = ((path, _PART.fullmatch(path.name)) for path in folder.iterdir())
         _left_over[folder] = [(path, match[1]) for path, match in found if match]
     for path in (path for path, name in _left_over[folder] if name == target.name):
-        with contextlib.suppress(OSError), path.open("rb") as handle:
-            if time.time() - os.fstat(handle.fileno()).st_mtime > _SETTLED:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: still being written
-                path.unlink()
+        with contextlib.suppress(OSError):
+            with path.open("rb") as handle:
+                old = time.time() - os.fstat(handle.fileno()).st_mtime > _SETTLED
+                if old:
+                    lock_file(handle.fileno())  # BlockingIOError: still being written
+            if old:
+                path.unlink()  # closed before: Windows deletes no open file
 
 
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}

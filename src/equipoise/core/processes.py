@@ -21,6 +21,7 @@ from equipoise.core.garbage import SELDOM
 
 Submit = Callable[..., Future[Any]]
 T = TypeVar("T")
+_MASKS = hasattr(signal, "pthread_sigmask")  # not on Windows
 
 
 @contextlib.contextmanager
@@ -60,11 +61,12 @@ def _interrupts_for_us() -> Iterator[None]:
     # bar's) may still receive a signal, and a half-started process would print a traceback.
     both = (signal.SIGINT, signal.SIGTERM)
     handlers = {one: signal.signal(one, lambda number, _: held.append(number)) for one in both}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, both)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, both) if _MASKS else None
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if before is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         for one, handler in handlers.items():
             signal.signal(one, handler)
     if held:
@@ -75,7 +77,8 @@ def _start_worker(end: Connection) -> None:
     """Workers end when the main process closes its end of the pipe or is killed."""
     gc.set_threshold(*SELDOM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    if _MASKS:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
     def leave_with_parent() -> None:
         with contextlib.suppress(EOFError, OSError):

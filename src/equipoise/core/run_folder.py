@@ -8,7 +8,6 @@ identity) is written first, so that a killed run can be recognised.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import glob
 import json
 import os
@@ -18,6 +17,8 @@ from typing import Any, NoReturn
 
 from equipoise.core.errors import UserError, listed
 from equipoise.core.files import atomic_write, make_folder, plain_target, read_json, write_json
+from equipoise.core.locks import NAME as LOCK
+from equipoise.core.locks import folder_lock
 from equipoise.core.status import NAME as STATUS
 
 CLAIM = ".equipoise.json"  # hidden, so that no reader of the folder takes it for data
@@ -82,7 +83,8 @@ def _claimed(folder: Path, command: str, writes: Iterable[str] | None, claim: st
         found = [name for name in writes if os.path.lexists(folder / name)]
     else:
         found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        found = [name for name in found if not name.startswith((f".{claim}.", STATUS, f".{STATUS}."))]  # left by a kill
+        left = (f".{claim}.", STATUS, f".{STATUS}.", LOCK)  # by a kill
+        found = [name for name in found if not name.startswith(left)]
     if found:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         raise UserError(
@@ -192,51 +194,19 @@ def _short(text: str, other: str) -> str:
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
-_held: set[int] = set()
-
-
 @contextlib.contextmanager
 def locked(folder: str | Path, *, name: str | Path | None = None, wait: bool = False) -> Iterator[None]:
     """Lock `folder` for this process; the lock ends with the process, however that ends.
 
     A second run is refused, under the `name` that the user knows, or waits (`wait`). Some file systems have no locks.
     """
-    number = _lock(Path(folder), name or folder, wait)
-    try:
-        yield
-    finally:
-        if number in _held:
-            _held.remove(number)
-            os.close(number)
-
-
-def _lock(folder: Path, name: str | Path, wait: bool) -> int:
-    while True:
-        if not folder.is_dir():
-            make_folder(folder)
-        number = os.open(folder, os.O_RDONLY)
+    if not Path(folder).is_dir():
+        make_folder(folder)
+    with contextlib.ExitStack() as stack:
         try:
-            fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            if os.path.samestat(os.fstat(number), folder.stat()):
-                _held.add(number)
-                return number
+            stack.enter_context(folder_lock(Path(folder), wait))
         except BlockingIOError:
             raise UserError(
-                f"{name}: another run is writing here; wait until it ends, or choose another --out"
+                f"{name or folder}: another run is writing here; wait until it ends, or choose another --out"
             ) from None
-        except FileNotFoundError:  # its last owner removed the folder: try again
-            pass
-        except OSError:  # a file system without locks
-            return -1
-        finally:
-            if number not in _held:
-                os.close(number)
-
-
-def _let_go() -> None:
-    """A forked worker that outlives its parent must not keep the parent's locks."""
-    while _held:
-        os.close(_held.pop())
-
-
-os.register_at_fork(after_in_child=_let_go)
+        yield

@@ -49,11 +49,14 @@ def image_path(root: Path, path: str) -> Path:
     return root / path
 
 
+_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # the one is POSIX's, the other Windows'
+
+
 def read_image_bytes(root: Path, path: str) -> bytes:
     """The bytes of a regular file; a pipe or a device is refused, because reading it might never end."""
     where = image_path(root, path)
     try:
-        handle = os.open(where, os.O_RDONLY | os.O_NONBLOCK)
+        handle = os.open(where, os.O_RDONLY | _FLAGS)
         with os.fdopen(handle, "rb", buffering=0) as file:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
@@ -233,6 +236,10 @@ class TarImages(_Shards):
         shard, offset, size = self._place(path)
         if size > MAX_BYTES:
             raise ImageProblem(f"{path}: {size:,} bytes; images over {MAX_BYTES:,} bytes are refused")
+        if not hasattr(os, "pread"):  # Windows
+            with Path(self.paths[shard]).open("rb") as file:
+                file.seek(offset)
+                return file.read(size)
         if shard not in self._handles:
             self._handles[shard] = os.open(self.paths[shard], os.O_RDONLY)
         return os.pread(self._handles[shard], size, offset)

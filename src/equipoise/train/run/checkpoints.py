@@ -155,6 +155,8 @@ def _remove(folder: Path) -> None:
 
 
 def _flush(path: Path) -> None:
+    if os.name == "nt":  # Windows flushes neither folders nor files that are open for reading
+        return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,0 +1,140 @@
+"""Windows and macOS by their parts: what Linux has and they lack is taken away, one thing at a time."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tarfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from equipoise import cli
+from equipoise.benchmarks.registry import load_file
+from equipoise.core import locks
+from equipoise.core.errors import UserError
+from equipoise.core.files import atomic_write
+from equipoise.core.run_folder import locked, take
+from equipoise.data.images import TarImages
+from equipoise.data.items import load_items
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def no_fcntl(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "HAS_FLOCK", False)
+
+
+@pytest.mark.usefixtures("no_fcntl")
+def test_a_folder_without_flock_has_a_lock_file_that_is_nobodys_data(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with locked(folder):
+        take(folder, "eval", {"seed": 0})  # the lock file is not a file in the way
+        code = "from equipoise.core import locks, run_folder; import sys; locks.HAS_FLOCK = False\n"
+        code += "with run_folder.locked(sys.argv[1]): pass"
+        other = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True)
+        assert other.returncode != 0 and "another run is writing here" in other.stderr
+    assert not (folder / locks.NAME).exists()
+    with locked(folder):
+        pass
+
+
+@pytest.mark.usefixtures("no_fcntl")
+def test_files_are_written_without_flock(tmp_path: Path) -> None:
+    for text in ("one", "two"):
+        with atomic_write(tmp_path / "a.txt") as handle:
+            handle.write(text)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"] and (tmp_path / "a.txt").read_text() == "two"
+
+
+def test_shards_are_read_without_pread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(data, "PNG")
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        member = tarfile.TarInfo("1.png")
+        member.size = len(data.getvalue())
+        archive.addfile(member, io.BytesIO(data.getvalue()))
+    monkeypatch.delattr(os, "pread")
+    assert TarImages([tmp_path / "a.tar"]).read("1.png") == data.getvalue()
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "utf-8"])
+def test_a_console_without_utf_8_shows_every_table(
+    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = tmp_path / "scores.csv"
+    scores.write_text("id,caption,positive,negative\nü→1,0.3,0.2,0.1\n2,0.3,0.1,0.2\n", encoding="utf-8")
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "argv", ["equipoise", "metrics", str(scores)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    out.flush()
+    shown = out.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
+    assert ended.value.code == 0 and "Brittleness" in shown
+    assert ("┃" in shown) == (encoding == "utf-8") and ("| " in shown) == (encoding != "utf-8")
+
+
+def test_files_with_windows_line_ends_are_read(tmp_path: Path) -> None:
+    rows = ["image,caption,negative,positive", "a.jpg,A dog,A cat,A hound"]
+    (tmp_path / "unix.csv").write_bytes("\n".join(rows).encode())
+    (tmp_path / "windows.csv").write_bytes(b"\xef\xbb\xbf" + "\r\n".join(rows).encode())
+    line = b'{"id": "1", "image": "a.jpg", "caption": "A dog", "negatives": ["A cat"]}'
+    (tmp_path / "unix.jsonl").write_bytes(line + b"\n")
+    (tmp_path / "windows.jsonl").write_bytes(line + b"\r\n")
+    tables = [load_file(tmp_path / f"{name}.csv", ()) for name in ("unix", "windows")]
+    lists = [load_items(tmp_path / f"{name}.jsonl") for name in ("unix", "windows")]
+    for one, other in (tables, lists):
+        assert list(one) == list(other) and len(list(one)) == 1
+
+
+def test_no_two_files_differ_by_case_alone() -> None:
+    """In a folder that ignores case they would be one."""
+    paths = [
+        path.relative_to(ROOT)
+        for room in ("src", "tests", "docs", "bench", "examples")
+        for path in (ROOT / room).rglob("*")
+    ]
+    twice = [name for name, count in Counter(str(path).lower() for path in paths).items() if count > 1]
+    assert len(paths) > 500 and not twice
+
+
+SPAWN = """
+import multiprocessing, sys
+if __name__ == "__main__":
+    multiprocessing.set_start_method("spawn")
+    from equipoise.cli import main
+    main()
+"""
+
+
+@pytest.mark.slow
+def test_training_starts_its_workers_by_spawn(tmp_path: Path) -> None:
+    (tmp_path / "spawn.py").write_text(SPAWN)
+
+    def equipoise(*given: Any) -> str:
+        command = [sys.executable, str(tmp_path / "spawn.py"), *map(str, given)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    equipoise("bench", "build", "world", "--limit", 8, "--out", "photos")
+    options = ("--quick", "--set", "max_steps=2", "--set", "batch_size=4", "--workers", 2, "--model", "world")
+    items = ("--items", "photos/finetune-0.jsonl", "--images", "photos", "--out", "training")
+    equipoise("train", "hard_positives_kamath_2024", *options, *items)
+    assert (tmp_path / "training" / "model" / "config.json").is_file()
+
+
+def test_a_held_lock_is_refused_where_flock_exists(tmp_path: Path) -> None:
+    with (
+        locked(tmp_path / "run"),
+        pytest.raises(UserError, match="another run is writing here"),
+        locked(tmp_path / "run"),
+    ):
+        pass
