@@ -50,11 +50,17 @@ test-all: $(DEV)
 test-long: $(DEV)
 	$(PYTEST) -m "long and not faults"
 
-# Large packages (Ray is 590 MB) are installed only for their tests (hosted CI runs them).
+# Large packages (Ray is 590 MB) are installed only for their tests (hosted CI runs them). Harnesses want older versions
+# of what we use, so they have an environment of their own.
+HARNESS := .venv-harness
 test-extras: $(DEV)
 	$(INSTALL) --editable '.[scale,tensorboard,wandb]'
 	$(INSTALL) datasets
 	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/api/test_notebook.py tests/train/run/test_loggers.py
+	python3 -m venv $(HARNESS)
+	$(HARNESS)/bin/python -m pip install --quiet --constraint constraints.txt torch
+	$(HARNESS)/bin/python -m pip install --quiet inspect-ai==0.3.285 lm_eval==0.4.13 pytest --editable .
+	OMP_NUM_THREADS=1 $(HARNESS)/bin/python -m pytest tests/evaluation/export
 
 # Wheel and source distribution, tried in an empty environment without this folder.
 package: $(DEV)
@@ -101,4 +107,4 @@ lint: $(DEV)
 	$(VENV)/bin/mypy
 
 clean:
-	rm -rf $(VENV) build dist demo-out site
+	rm -rf $(VENV) $(HARNESS) build dist demo-out site

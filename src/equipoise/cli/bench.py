@@ -1,4 +1,4 @@
-"""equipoise bench: which benchmarks there are; show, build, check and fetch them."""
+"""equipoise bench: which benchmarks there are; show, build, check, fetch and export them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from equipoise.report import fold, text_table
 if TYPE_CHECKING:
     from equipoise.data.items import Item
 
-app = App(no_args_is_help=True, help="Benchmarks: list, show, build, check, fetch.")
+app = App(no_args_is_help=True, help="Benchmarks: list, show, build, check, fetch, export.")
 
 
 @app.command("list")
@@ -180,3 +180,34 @@ def fetch(
     else:
         status.begin("bench fetch", out)
         fetching.fetch(plan)  # says what it will do before it does it
+
+
+@app.command()
+def export(
+    name: Bench,
+    to: str = typer.Option(..., help="inspect, lm-eval, lmms-eval or hub"),
+    out: Path = typer.Option(..., help="the folder to write"),
+    source: Source = None,
+    images: Images = None,
+    splits: Splits = "",
+    limit: Limit = None,
+    ask: str | None = typer.Option(None, help="the variants of each question, as in eval; default: wordings,orders"),
+    origin: str = typer.Option("unknown", "--from", help="the repository or address of the items, for the card"),
+    licence: str = typer.Option("unknown", help="the licence of the items, for the card"),
+) -> None:
+    """Write a benchmark as a folder that runs in a harness: inspect_ai, lm-evaluation-harness, lmms-eval.
+
+    It holds the task, the questions in all wordings and orders, the photos, our metrics, and a card with source and
+    licence. `equipoise metrics LOG` reads the harness's log. --to hub writes a dataset of the items.
+    """
+    from equipoise.benchmarks import registry
+    from equipoise.data.images import open_source
+    from equipoise.evaluation.asking.variants import DEFAULT, parse_ask
+    from equipoise.evaluation.export.folder import Origin, export
+
+    items, benchmark = registry.load(name, source, split_names(splits))
+    if images is None:
+        raise UserError("name the folder of the photos with --images")
+    asked = parse_ask(ask or DEFAULT)
+    for line in export(items[:limit], benchmark, open_source(images), to, out, asked, Origin(origin, licence)):
+        typer.echo(printable(line))

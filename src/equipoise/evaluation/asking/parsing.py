@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 
-from equipoise.data.readers.questions import LETTERS
-
+LETTERS = string.ascii_uppercase  # not imported: this file is copied into exported benchmarks (evaluation/export)
 _THINKING = re.compile(r"<think>.*?(</think>|$)|<\|?begin_of_box\|?>|<\|?end_of_box\|?>", re.DOTALL)
 _LEAD = r"(?:(?:the )?(?:correct |best |final )?(?:answer|caption|option|choice)\b\W*(?:is\b\W*)?)?"
 _YES_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)

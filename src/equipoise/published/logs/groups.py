@@ -35,7 +35,9 @@ def items_of(log: Log) -> Foreign:
         number = ids[group[0].key]
         rows.append(
             ItemScores(
-                id=f"{log.dataset}/{group[0].key}{f'#{number}' if number > 1 else ''}",
+                id=group[0].key
+                if group[0].answer
+                else f"{log.dataset}/{group[0].key}{f'#{number}' if number > 1 else ''}",
                 image=group[0].image,
                 tags=_tags(group) | ({"question": group[0].question[:MOST_KEPT]} if group[0].question else {}),
                 answers=tuple(_answers(found)),
@@ -61,7 +63,8 @@ def _whole(log: Log) -> tuple[list[list[Said]], int]:
     found: dict[Any, list[Said]] = {}
     for row in log.rows:
         same: tuple[Any, ...] = () if "question" in row.variants else (plain(row.question), row.truth)
-        found.setdefault((row.key, tuple(sorted(row.options)), *same), []).append(row)
+        same = () if row.answer is not None else (tuple(sorted(row.options)), *same)
+        found.setdefault((row.key, *same), []).append(row)
     groups = list(found.values())
     files = {_variant(row) for group in groups for row in group}
     kept = [group for group in groups if len({_variant(row) for row in group}) == len(files)]
@@ -88,6 +91,9 @@ def _answers(found: Sequence[tuple[Said, Read]]) -> Iterator[Answer]:
     # Where each variant has an order of its own, the two cannot be told apart: the order is then part of the variant.
     mixed = len({_variant(row) for row, _ in found}) > 1
     for row, one in found:
+        if row.answer is not None:
+            yield row.answer
+            continue
         order = "" if mixed or len(orders) == 1 else _order(row, first)
         key = (tuple(sorted(row.variants.items())), order)
         fields = {"repeat": seen[key], **row.variants}
@@ -106,8 +112,10 @@ def _order(row: Said, first: Sequence[str]) -> str:
 def _took(log: Log, rows: Sequence[ItemScores]) -> str:
     answers = [answer for row in rows for answer in row.answers]
     words = [f"{log.harness}, {log.dataset}: {len(log.rows):,} rows are {len(rows):,} questions"]
+    figures = "figures" if log.rows[0].answer is None else "wrong texts"
     for name, called in (
-        ("order", "orders of the options"), ("question", "figures"), ("prompt", "prompts"), ("context", "contexts"),
+        ("order", "orders of the options"), ("wording", "wordings"), ("question", figures), ("prompt", "prompts"),
+        ("context", "contexts"),
         ("picture", "pictures"), ("repeat", "repeats"),
     ):  # fmt: skip
         most = max(len({getattr(answer, name) for answer in row.answers}) for row in rows)
@@ -138,7 +146,7 @@ def _missing(log: Log, rows: Sequence[ItemScores]) -> Iterator[str]:
     if log.expected and len(log.rows) < log.expected:
         yield f"not all of {log.dataset} is here: {len(log.rows):,} of {log.expected:,} rows"
     orders = [len({answer.order for answer in row.answers}) for row in rows]
-    if max(orders) > 1:
+    if max(orders) > 1 and log.rows[0].answer is None:
         few = sum(count < max(1, row.answers[0].options) for count, row in zip(orders, rows, strict=True))
         if few:
             yield f"{few:,} of {len(rows):,} questions lack some rotations of their options"

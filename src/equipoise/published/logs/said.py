@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from equipoise.core.errors import Problems
+from equipoise.evaluation.answers import Answer
 
 LETTERS = "ABCDEFGHIJ"
 MOST_SAID = 4000  # characters of an answer that are kept; chains of thought fill logs
@@ -31,6 +32,7 @@ class Said:
     image: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
     variants: dict[str, Any] = field(default_factory=dict)  # fields of `Answer`: prompt, picture, context, repeat, ...
+    answer: Answer | None = None  # to a question that `bench export` wrote: nothing is left to find out
 
 
 @dataclass
@@ -61,6 +63,8 @@ class Read(NamedTuple):
 
 def read(row: Said) -> Read:
     """The option that a row names. The harness's own verdict counts where it gives one."""
+    if (given := row.answer) is not None:
+        return Read(given.choice, given.place, given.right, given.options, given.truth)
     closed = len(row.truth) == 1 and not row.options
     named = row.truth[0].lower() if closed else "" if row.truth or row.options else plain(row.said)
     pair = next((pair for pair in PAIRS if named in pair), None)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from equipoise.published.logs import exported
 from equipoise.published.logs.opening import is_object, members, records
 from equipoise.published.logs.said import LETTERS, Log, Said, asked, cut, text_of
 
@@ -39,7 +40,8 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
         _results(path, log, name["date"] if name else "")
         totals: dict[str, list[float]] = {}
         log.rows = list(_rows(path, log, totals))
-        log.scores = {metric: 100 * sum(values) / len(values) for metric, values in totals.items() if values}
+        means = {metric: 100 * sum(values) / len(values) for metric, values in totals.items() if values}
+        log.scores = means | exported.scores(log)
         found.append(log)
     return found
 
@@ -78,6 +80,9 @@ def _rows(path: Path, log: Log, totals: dict[str, list[float]]) -> Iterator[Said
             if name not in _NO_METRIC and isinstance(score, int | float) and not name.endswith("_bytes"):
                 totals.setdefault(name, []).append(float(score))
                 right = {0.0: False, 1.0: True}.get(float(score)) if right is None else right
+        if (ours := exported.said(record.get("accuracy") or raw, _said(answer, ()))) is not None:
+            yield ours
+            continue
         media = record.get("input_media") or [None]
         yield Said(
             key=text_of(record["doc_id"]), said=cut(_said(answer, options)), question=cut(question), options=options,
