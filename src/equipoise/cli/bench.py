@@ -195,9 +195,9 @@ def export(
     origin: str = typer.Option("unknown", "--from", help="the repository or address of the items, for the card"),
     licence: str = typer.Option("unknown", help="the licence of the items, for the card"),
 ) -> None:
-    """Write a benchmark as a folder that runs in a harness: inspect_ai, lm-evaluation-harness, lmms-eval.
+    """Write a benchmark as a folder that runs in another harness.
 
-    It holds the task, the questions in all wordings and orders, the photos, our metrics, and a card with source and
+    That is inspect_ai, lm-evaluation-harness or lmms-eval. The folder holds the task, the questions in all wordings and orders, the photos, our metrics, and a card with source and
     licence. `equipoise metrics LOG` reads the harness's log. --to hub writes a dataset of the items.
     """
     from equipoise.benchmarks import registry
