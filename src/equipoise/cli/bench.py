@@ -197,8 +197,9 @@ def export(
 ) -> None:
     """Write a benchmark as a folder that runs in another harness.
 
-    That is inspect_ai, lm-evaluation-harness or lmms-eval. The folder holds the task, the questions in all wordings and orders, the photos, our metrics, and a card with source and
-    licence. `equipoise metrics LOG` reads the harness's log. --to hub writes a dataset of the items.
+    That is inspect_ai, lm-evaluation-harness or lmms-eval. The folder holds the task, the questions in all wordings
+    and orders, the photos, our metrics, and a card with source and licence. `equipoise metrics LOG` reads the harness's
+    log. --to hub writes a dataset of the items.
     """
     from equipoise.benchmarks import registry
     from equipoise.data.images import open_source
