@@ -25,18 +25,15 @@ NAMES = {
     "ours-best-known": "... and REPLACE's words in training",
 }
 SHOWN = {  # the rows of docs/coco.md
-    "base": "not finetuned (base)",
+    "base": "nothing (the base)",
     "control": "captions alone",
-    "hn-negclip": "NegCLIP's negatives",
-    "hn": "`balanced` negatives",
-    "hp-hn": "`balanced`, the paper's recipe",
-    "ce-clip": "`balanced`, CE-CLIP",
-    "ours": "`balanced`, our recipe",
-    "hp-hn-swaps": "`balanced` and exchanged words, the paper's recipe",
-    "hp-hn-best": "chosen on dev: the paper's recipe",
-    "ce-clip-best": "chosen on dev: CE-CLIP",
-    "ours-best": "chosen on dev: our recipe",
-    "ours-best-known": "... with REPLACE's words in training",
+    "hn-negclip": "negatives that exchange words (NegCLIP's)",
+    "hn": "negatives that replace words (`balanced`)",
+    "hp-hn": "the same and hard positives (Kamath et al.)",
+    "hp-hn-best": "Kamath et al., best setting",
+    "ce-clip-best": "CE-CLIP, best setting",
+    "ours-best": "ours, best setting",
+    "ours-best-known": "ours, with REPLACE's words in training",
 }
 CHANCE = {"original": "50.0", "augmented": "33.3", "brittleness": "33.3"}
 MIXED = {  # averaged with the model that was finetuned on captions alone
