@@ -143,6 +143,11 @@ def test_bench_build_overwrites_no_other_file(run: Run, photos: Path, tmp_path: 
     refused(run(*build, "pipe.jsonl"), "a pipe, not a plain file")
 
 
+def test_metrics_of_a_run_folder_names_its_scores(run: Run, photos: Path) -> None:
+    assert run(*EVAL, "--out", "run")[0] == 0
+    refused(run("metrics", "run"), "a run folder; its scores: equipoise metrics run/items/items.jsonl")
+
+
 def test_two_evaluations_at_once(run: Run, photos: Path, tmp_path: Path) -> None:
     from equipoise.core.run_folder import locked
 
@@ -177,6 +182,13 @@ def test_two_evaluations_at_once(run: Run, photos: Path, tmp_path: Path) -> None
         (("bench", "build", "items.jsonl", "--out", "x.csv"), ".jsonl or .parquet"),
         (("train", "hn_only"), "--items"),
         (("train", "hn_onl"), "Did you mean hn_only"),
+        (("train", "balanced"), "balanced is a recipe of `equipoise perturb`"),
+        (("perturb", "items.jsonl", "--recipe", "balancd", "--out", "o.jsonl"), "'balancd'. Did you mean balanced?"),
+        (("eval", "items.jsonl", "--bench", "world"), "not a model: equipoise eval MODEL --bench items.jsonl"),
+        (("eval", "photos/0.png", *EVAL[2:]), "checkpoint:photos/0.png?act="),
+        (("eval", "py:mine:Model", "--bench", "itmes.jsonl", "--images", "photos"), "Did you mean items.jsonl?"),
+        (("eval", "py:mine:Model", "--bench", "sugarcrepe", "--images", "photos"), "with --source; `equipoise bench"),
+        (("eval", "py:mine:Model", "--bench", "winoground", "--images", "photos"), "--source"),
         (("train", "--quick"), "train needs a recipe"),
         (("train", "py:absent:recipe"), "absent"),
         (("evaluate",), "No such command"),

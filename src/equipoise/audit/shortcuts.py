@@ -120,7 +120,7 @@ def _by_statistic(name: str, kind: Kind, listed: Sequence[_Pair], seed: int) -> 
     surest = sorted(zip(gaps, listed, strict=True), key=lambda one: (way * one[0], one[1].id))
     return Shortcut(
         name=f"{name}_{kind}",
-        what=f"the text that is {high} is the caption, not one of its {kind}; far below 50 gives away as much",
+        what=f"the text that is {high} is the caption, not one of its {kind}; far below 50 is just as revealing",
         count=sum(right),
         result=share(right, [pair.group for pair in listed], seed),
         chance=0.5,

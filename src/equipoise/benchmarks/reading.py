@@ -50,7 +50,7 @@ def choose(benchmark: str, source: Path, files: Mapping[str, str], splits: Seque
     if not found:
         names = _some([PurePosixPath(name).name if source.is_file() else name for name in files.values()])
         raise UserError(
-            f"{source}: holds none of the files of {benchmark}; expected {names}. "
+            f"{source}: holds none of the files of {benchmark}; expected {names}. Name their folder with --source; "
             f"`equipoise bench fetch {benchmark}` gets them, or says how."
         )
     missing = [split for split in splits or files if split not in found]
@@ -77,7 +77,7 @@ def hub_files(benchmark: str, source: Path, names: Sequence[str]) -> list[Path]:
     if not packed:
         raise UserError(
             f"{source}: holds none of the files of {benchmark}; expected {_some(names)}, or the Parquet files of the "
-            f"hub's dataset. `equipoise bench show {benchmark}` says how to get them."
+            f"hub's dataset. Name their folder with --source; `equipoise bench show {benchmark}` says how to get them."
         )
     return packed
 

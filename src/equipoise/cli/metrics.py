@@ -59,7 +59,7 @@ def metrics(
 
     Brittleness: share where one of c and p is above the highest s(n) and another below it.
 
-    ties: items where c or p scores exactly as much as the highest s(n): never a win, never brittle.
+    ties: items where c or p and the highest s(n) have the same score: never a win, never brittle.
 
     order flips, wording flips (generative models): share answered otherwise when the options change places; share
     right in one wording and wrong in another of the same truth. refusals: share of answers that name no option.

@@ -31,8 +31,8 @@ def perturb(
     ),
     precision: float = typer.Option(
         0.92,
-        help="of balanced: the share of its edits that a strict reader should accept, 0.8 to 0.99; with less of it "
-        "more captions get a negative",
+        help="of balanced: the share of its edits that a strict reader should accept, 0.8 to 0.99; a lower value "
+        "gives more captions a negative",
     ),
     out: Path | None = typer.Option(None, help="the items file to write, .jsonl; NAME.items.jsonl here if not given"),
     workers: int = typer.Option(os.cpu_count() or 1, min=1, help="processes"),
@@ -41,7 +41,7 @@ def perturb(
     limit: int | None = typer.Option(None, min=1, help="only the first N captions, for a first look"),
     keep_all: bool = typer.Option(False, "--keep-all", help="also write the captions that no edit applies to"),
     cap: int | None = typer.Option(
-        None, min=1, help="at most N texts of each substitution; a lookup of them knows less then"
+        None, min=1, help="at most N texts of each substitution, so that edits are harder to guess"
     ),
     refine: str = typer.Option("", help="balance edits against two blind judges: words, length, frequency, lm:FOLDER"),
     even_positives: bool = typer.Option(
@@ -80,7 +80,7 @@ def perturb(
     list_recipes: bool = typer.Option(False, "--list", help="show the recipes"),
     as_json: bool = typer.Option(False, "--json", help="print the report as JSON; with --list, the recipes"),
 ) -> None:
-    """Make hard positives and negatives. The same command goes on with a run that was stopped."""
+    """Make hard positives and negatives. Run the same command again to resume."""
     from equipoise.perturb.recipes import QUESTIONS, Setup, recipe_names
 
     if list_recipes:

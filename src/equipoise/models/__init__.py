@@ -35,10 +35,18 @@ def kind_named(spec: str) -> str:
     """The word before the colon, one of FORMS; loads nothing."""
     kind, _, rest = spec.partition(":")
     if kind not in FORMS or (kind == "world") == bool(rest):
-        forms = ", ".join(FORMS.values())
+        if Path(spec).is_file():
+            raise UserError(f"model {spec!r}: {_of_file(Path(spec))}")
         meant = f" Did you mean hf:{spec}?" if Path(spec).is_dir() else did_you_mean(kind, FORMS)
-        raise UserError(f"model {spec!r}: not a model spec ({forms}).{meant}")
+        raise UserError(f"model {spec!r}: not a model spec.{meant}\nThere are: {', '.join(FORMS.values())}")
     return kind
+
+
+def _of_file(path: Path) -> str:
+    """What a file in the place of a model should have been."""
+    if path.suffix in {".jsonl", ".json", ".csv", ".tsv", ".parquet"}:
+        return f"a file of items, not a model: equipoise eval MODEL --bench {path} --images FOLDER"
+    return f"a file. Name a checkpoint with its activation: checkpoint:{path}?act=quickgelu (or act=gelu)"
 
 
 WHAT = (

@@ -255,8 +255,7 @@ def get_recipe(name: str, folder: str | None = None) -> Recipe:
     if name not in RECIPES:
         known = recipe_names()
         raise UserError(
-            f"no recipe {name!r}; there are {', '.join(known)}, and py:module:name for your own."
-            f"{did_you_mean(name, known)}"
+            f"no recipe {name!r}.{did_you_mean(name, known)}\nThere are: {', '.join(known)}; your own is py:module:name"
         )
     return RECIPES[name]
 

@@ -231,8 +231,8 @@ def _blind_notes(entries: Sequence[Entry]) -> list[str]:
             gains.setdefault(baselines_words(numbers), []).append(f"{entry.label}: {gain_words(numbers)}")
     return [
         f"Baselines that read the texts and never see the picture get (Orig. / Aug.) {baselines}. Gain over the "
-        f"best of them: {'; '.join(by_model)}. Where its interval holds zero, this test set does not show that a model "
-        "looked."
+        f"best of them: {'; '.join(by_model)}. Where its interval contains zero, this test set does not show that a "
+        "model looked."
         for baselines, by_model in gains.items()
     ]
 

@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from equipoise.core.errors import Problems, UserError, reading
+from equipoise.core.errors import Problems, UserError, did_you_mean, reading
 from equipoise.core.files import DECODER, opened, parse, parse_json, read_text, whole, why
 from equipoise.data.readers import parquet
 
@@ -79,7 +79,8 @@ def require_file(path: Path) -> None:
     if path.is_dir():
         raise UserError(f"{path}: a folder, but a file was expected")
     if not path.exists():
-        raise UserError(f"{path}: no such file")
+        near = (other.name for other in path.parent.glob(f"*{path.suffix}"))
+        raise UserError(f"{path}: no such file.{did_you_mean(path.name, near)}")
     if not path.is_file():
         raise UserError(f"{path}: not a plain file; write its content to a file first")
 

@@ -283,7 +283,7 @@ def judged_of(caption: Caption, sources: Sources) -> Judged:
     return found
 
 
-BOUNDED = "a count with a bound: of fewer than ten cars nobody knows that it is not true of bicycles"
+BOUNDED = 'a count with a bound ("at least 4"): another number may be true too'
 UNKNOWN = "the judge does not know enough words of this caption to tell"
 
 

@@ -71,6 +71,9 @@ def read_logs(paths: Sequence[Path], columns: str = "", own: str | None = None) 
 
 def refuse_unknown(paths: Sequence[Path]) -> None:
     """What no other reader of `metrics` takes either."""
+    for path in paths:
+        if held := sorted(file for file in path.rglob("items.jsonl") if file.with_name("result.json").exists()):
+            raise UserError(f"{path}: a run folder; its scores: equipoise metrics {held[0]}")
     if any(path.is_dir() or kind_of(path) in {".xlsx", ".eval"} for path in paths):
         names = ", ".join(one.name for one in HARNESSES)
         raise UserError(

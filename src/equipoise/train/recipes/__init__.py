@@ -60,8 +60,11 @@ def named(name: str) -> Callable[..., Recipe]:
         found = plugins.load_named(name, what, lambda value: callable(value) or isinstance(value, Recipe))
         return (lambda: found) if isinstance(found, Recipe) else found  # type: ignore[return-value]
     if name not in RECIPES:
+        from equipoise.perturb.recipes import recipe_names
+
+        of_texts = f" {name} is a recipe of `equipoise perturb`." if name in recipe_names() else ""
         raise UserError(
-            f"no recipe {name!r}.{did_you_mean(name, RECIPES)}\nThere are: {', '.join(RECIPES)}; "
+            f"no recipe {name!r}.{of_texts or did_you_mean(name, RECIPES)}\nThere are: {', '.join(RECIPES)}; "
             f"your own is {plugins.FORM}"
         )
     recipe: Callable[..., Recipe] = getattr(import_module(f"{__name__}.{RECIPES[name].module}"), name)
