@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ Row = dict[str, str]
 
 
 def row(number: int, condition: str, truth: str, expected: str, prediction: str) -> Row:
-    values = (f"vsr_test:{number:04}", condition, "as asked", f"The kite is near bag {number}.", "near")
+    values = (f"vsr_test:{number:04}", condition, f"as asked, {condition}", f"The kite is near bag {number}.", "near")
     return dict(zip(wordings.VSR, (*values, truth, expected, prediction, "a model"), strict=True))
 
 
@@ -90,6 +91,39 @@ def test_of_turned_truths_only_true_statements_count(tmp_path: Path) -> None:
     found = measured(*files)
     assert (found.n, found["augmented"], found["brittleness"]) == (2, 1 / 2, 1 / 2)
     assert "left out of relcomp: 1 false statements, whose rewording need not be true" in notes(run(*files))
+
+
+def test_a_pattern_takes_other_conditions_and_files_along(tmp_path: Path) -> None:
+    """Another photo is no rewording, and a file of ids is no answers: both are named, and the rest is read."""
+    first, same = write(tmp_path / "a.csv", FIRST), write(tmp_path / "b.csv", SAME)
+    blank = write(tmp_path / "c.csv", [one | {"condition": "blank"} for one in FIRST])
+    turned = [one | {"condition": "hflip", "statement": one["original_statement"]} for one in SAME]
+    mirrored = write(tmp_path / "d.csv", turned)
+    ids = tmp_path / "ids.json"
+    ids.write_text('{"total": 5}')
+    found = run(ids, first, same, blank, mirrored)
+    assert found.metrics.overall == measured(first, same)
+    assert "not read, as they are no rewording: blank, hflip" in notes(found) and "not read: ids.json" in notes(found)
+    other = write(tmp_path / "e.csv", [one | {"model_condition": "another"} for one in FIRST])
+    with pytest.raises(UserError, match=r"3 files of 2 models \(a model, another\); name those of one model"):
+        run(first, same, other)
+    with pytest.raises(UserError, match=r"blank.*expected one file with"):
+        run(first, blank)
+
+
+def test_one_file_of_all_conditions_is_read_as_its_parts(tmp_path: Path) -> None:
+    """The Qwen3-VL study's JSONL: the statement as it is stands in the normal rows alone."""
+    kept = [name for name in wordings.VSR_LINES if name != "raw_output"]
+    lines = [
+        {name: one[name] for name in kept} | {"raw_output": ""}
+        for one in (*FIRST, *SAME, *(one | {"condition": "blank"} for one in FIRST))
+    ]
+    (tmp_path / "qwen3.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    found = published_run([tmp_path / "qwen3.jsonl"], "vsr-pairs").record
+    for one in FIRST:
+        one["statement"] = one["original_statement"]
+    assert found.metrics.overall == measured(write(tmp_path / "a.csv", FIRST), write(tmp_path / "b.csv", SAME))
+    assert "not read, as they are no rewording: blank" in notes(found)
 
 
 def test_what_is_wrong_with_the_files(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,10 @@ class Layout:
         )
 
 
+class _Unknown(UserError):
+    """A whole file, but of nothing that is known here."""
+
+
 _MANY = 1000
 _SCORES = f"the scores of Winoground's {scores.WINOGROUND} examples"
 _BIVLC, _OUTCOMES = ("caption", "negative_caption", "type"), f"the outcomes of BiVLC's {answers.BIVLC:,} examples"
@@ -67,7 +71,7 @@ LAYOUTS = (
 
 def read_any(paths: Sequence[Path], benchmark: str | None) -> Foreign:
     """The scores of the named benchmark in `paths`, in our layout or a published one."""
-    known = [_layout(path) for path in paths]
+    paths, known, passed = _known(paths)
     layout = known[0]
     if layout is None:
         if len(paths) > 1:
@@ -86,7 +90,25 @@ def read_any(paths: Sequence[Path], benchmark: str | None) -> Foreign:
         )
     if len(paths) > layout.files:
         raise UserError(f"{paths[layout.files]}: {wanted} takes {layout.files} file(s), found {len(paths)}")
-    return layout.read(sheets)
+    read = layout.read(sheets)
+    return replace(read, notes=[*read.notes, f"not read: {', '.join(passed)}"]) if passed else read
+
+
+def _known(paths: Sequence[Path]) -> tuple[Sequence[Path], list[Layout | None], list[str]]:
+    """The files with their layouts, and the names of those in none: a pattern such as *.csv takes some along. Where all
+    files are in none, the first one's reader says why."""
+    found: list[tuple[Path, Layout | None]] = []
+    passed = []
+    for path in paths:
+        try:
+            found.append((path, _layout(path)))
+        except _Unknown:
+            if path == paths[-1] and not found:
+                raise
+            passed.append(path.name)
+    if not any(layout is not None and layout.files == _MANY for _, layout in found):
+        found, passed = [(path, _layout(path)) for path in paths], []
+    return [path for path, _ in found], [layout for _, layout in found], passed
 
 
 def _is_table(path: Path) -> bool:
@@ -121,7 +143,7 @@ def _layout(path: Path) -> Layout | None:
     layout = next((one for one in LAYOUTS if isinstance(first, dict) and one.known(first)), None)
     ours = isinstance(first, dict) and "caption" in first and any(name.startswith("negative") for name in first)
     if layout is None and isinstance(first, dict) and not ours:
-        raise UserError(
+        raise _Unknown(
             f"{path}: {missing_columns(first)} Found {', '.join(list(first)[:8])}. Expected "
             "the columns id, caption, positive, negative (several: negative_1, negative_2), or in a .jsonl file "
             '{"id": "...", "caption": 0.31, "positives": [0.30], "negatives": [0.28]} per item. Also known: the '

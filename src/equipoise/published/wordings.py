@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from equipoise.core.errors import Problems, UserError
@@ -36,8 +35,12 @@ def vsr(sheets: Sequence[Sheet]) -> Foreign:
         check_doubled(sheet.problems, "ids", sheet.texts("example_id"))
         sheet.problems.raise_if_any("Expected one row a statement, each id once.")
     first = [sheet for sheet in sheets if sheet.rows[0]["condition"] == FIRST]
-    second = [sheet for sheet in sheets if sheet.rows[0]["condition"] != FIRST]
-    if len(sheets) > 1 and len(first) != 1:
+    others = [sheet for sheet in sheets if sheet.rows[0]["condition"] != FIRST]
+    second = [sheet for sheet in others if _is_reworded(sheet.rows)]
+    models = list(dict.fromkeys(map(_model, sheets)))
+    if len(first) > 1 and len(models) > 1:
+        raise UserError(f"{len(sheets)} files of {len(models)} models ({', '.join(models)}); name those of one model")
+    if len(sheets) > 1 and (len(first) != 1 or not second):
         found = ", ".join(f"{sheet.path} ({sheet.rows[0]['condition']})" for sheet in sheets)
         raise UserError(
             f"{found}: expected one file with the answers to the statements as they are (condition {FIRST}) and one or "
@@ -47,6 +50,8 @@ def vsr(sheets: Sequence[Sheet]) -> Foreign:
         return _statements(sheets[0])
     answers = {row["example_id"]: row for row in first[0].rows}
     rows, notes, refused = [], [_IN_WORDINGS], 0
+    if passed := [str(sheet.rows[0]["condition"]) for sheet in others if sheet not in second]:
+        notes.append(f"not read, as they are no rewording: {', '.join(passed)}")
     for sheet in second:
         pairs = _reworded(sheet, first[0], answers)
         right = [(_right(before), _right(row)) for before, row in pairs]
@@ -63,6 +68,13 @@ def vsr(sheets: Sequence[Sheet]) -> Foreign:
     return Foreign("VSR's answers in several wordings", rows, True, notes, model=model, fit=lambda rows, _: (rows, ()))
 
 
+def _is_reworded(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the words changed, and not the photo alone; whose rewording has a truth."""
+    return any(
+        row["expected_transformed_label"] in _TRUTH and row["statement"] != row["original_statement"] for row in rows
+    )
+
+
 VSR_LINES = tuple(
     "example_id condition statement ground_truth expected_transformed_label prediction raw_output".split()
 )
@@ -77,23 +89,18 @@ def vsr_lines(sheets: Sequence[Sheet]) -> Foreign:
         by_condition.setdefault(str(row["condition"]), []).append({**row, **texts})
     plain = {row["example_id"]: row for row in by_condition.get(FIRST, ())}
     model = whole.path.name.partition(".")[0]
-    found, passed = [], []
+    found = []
     for condition, rows in by_condition.items():
         known = [row for row in rows if row["example_id"] in plain]
-        if condition != FIRST and not any(row["expected_transformed_label"] in _TRUTH for row in known):
-            passed.append(condition)
-            continue
         for row in known:
             first = plain[row["example_id"]]
             row |= {"original_statement": first["statement"], "ground_truth": first["ground_truth"], "relation": ""}
             row["model_condition"] = model
         places = [f"{condition} {row['example_id']}" for row in known]
-        found.append(Sheet(whole.path, [*known], places, Problems(f"{whole.path}, {condition}")))
+        found += [Sheet(whole.path, [*known], places, Problems(f"{whole.path}, {condition}"))] if known else []
     if len(found) < 2:
         raise UserError(f"{whole.path}: conditions {', '.join(by_condition)}; expected {FIRST} and a reworded one")
-    read = vsr(found)
-    note = f"not read, as they are no rewording: {', '.join(passed)}" if passed else ""
-    return replace(read, notes=[*read.notes, note])
+    return vsr(found)
 
 
 def _model(sheet: Sheet) -> str:

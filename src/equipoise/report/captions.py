@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from equipoise.core.errors import printable
 from equipoise.evaluation.metrics import info
-from equipoise.evaluation.record import BlindNumbers, ItemNumbers, Metrics, Numbers, RunRecord
+from equipoise.evaluation.record import BlindNumbers, ItemNumbers, MacroNumbers, Metrics, Numbers, RunRecord
 from equipoise.report import Format
 from equipoise.report.answering.lines import answers_verdict, eval_answers, is_of_answers, noise_words
 from equipoise.report.tables import (
@@ -87,7 +87,10 @@ def _rule_line(metrics: Metrics, average: str | None) -> list[str]:
     headline = metrics.by_rule(average)
     rules = {"items": metrics.overall, **metrics.averages}
     others = [f"{rule} {percent(one, 'original')}" for rule, one in rules.items() if one != headline]
-    return [f"headline by {average_words(headline)}; Orig. by other rules: {', '.join(others)}"]
+    words = f"headline by {average_words(headline)}"
+    if isinstance(headline, MacroNumbers):  # the two rows differ, and a reader asks why
+        words += ", each with the same weight; overall gives every item the same weight"
+    return [f"{words}; Orig. by other rules: {', '.join(others)}"]
 
 
 def caveats(record: RunRecord) -> list[str]:

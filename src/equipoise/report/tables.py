@@ -118,7 +118,7 @@ def metrics_rows(
 ) -> list[Line]:
     """The lines of `equipoise metrics`: a benchmark's headline and its other averages, overall, every tag and value."""
     lines: list[Line] = []
-    if isinstance(summary, Metrics):
+    if isinstance(summary, Metrics) and (benchmark or summary.averages):  # else it is the row overall
         shown = summary.by_rule(rule)
         lines += [Line(benchmark or "headline", shown, benchmark, average=average_words(shown), paper=summary.paper)]
         lines += [
