@@ -177,7 +177,7 @@ def recipes(study: Study) -> list[str]:
         kept.append([label, *map(number, recalls), number(study.standard(job, "ImageNet", "accuracy@1"))])
     return [
         grid(study, RECIPES, RECIPE_CELLS, {}),
-        "Points above `control`, paired over the same pictures [95% interval]; ~: the interval holds zero, so no "
+        "Points above `control`, paired over the same pictures [95% interval]; ~: the interval contains zero, so no "
         "difference is claimed. Of Brittleness, lower is better.",
         table(("minus `control`", *(cell.title for cell in RECIPE_CELLS)), lines),
         "What they keep:",

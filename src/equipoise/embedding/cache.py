@@ -230,7 +230,7 @@ ALONE = Ranks()
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """What changes how a model is asked, but no number beyond its rounding."""
+    """Options that affect speed, not results beyond rounding."""
 
     batch_size: int
     workers: int

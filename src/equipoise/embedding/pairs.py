@@ -231,7 +231,7 @@ class _Work:
         values = numbers(self.model.score_pairs(images, [pair.text for pair in filled]), len(filled))
         fresh = {pair.key: value for pair, value in zip(pairs, values, strict=False)}
         self.values |= fresh
-        # What is not a number is refused later; kept, it would be refused for ever.
+        # Never cache NaN: it would fail every rerun.
         self.keeper.add({key: _raw(value) for key, value in fresh.items() if np.isfinite(value)})
         self.asked += len(pairs)
         self._advance(len(pairs))

@@ -182,7 +182,7 @@ class Averages:
         return {"ties": int((mask & self.outcomes.tie).sum()), "image_ties": on_images}
 
     def _mean_scores(self, mask: Bools, smaller: float = 1.0) -> list[float]:
-        """Of caption, positives and negatives, each so much smaller; NaN where there are none."""
+        """Mean scores of captions, positives and negatives, divided by `smaller`; NaN where there are none."""
         if not self.scored:
             return [math.nan] * 3
         one = self.outcomes

@@ -148,7 +148,7 @@ class Gain(_Part):
 
 
 class BlindNumbers(_Part):
-    """What baselines that never see the image get of the same items: those metrics that compare texts."""
+    """Text metrics of image-blind baselines on the same items."""
 
     baselines: dict[str, dict[str, Number]]  # baseline -> metric -> number
     gain: dict[str, Gain]  # metrics where more is better, each against the best baseline

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 class Texts(BaseModel):
-    """What the scores of an item were given to."""
+    """The texts that were scored."""
 
     model_config = ConfigDict(strict=True, frozen=True)
     caption: str
@@ -77,7 +77,7 @@ def write_run(
 
 
 def write_set(folder: Path, record: RunRecord, rows: Sequence[BaseModel]) -> RunRecord:
-    """The same of a run that is not of items."""
+    """Write a classification, retrieval or ratings run."""
     return _write(folder, record, (row.model_dump(mode="json") for row in rows))
 
 
@@ -248,13 +248,13 @@ def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[
     problems.raise_if_any()
 
 
-# The rest of a benchmark's id are words about it.
+# Only these fields identify a benchmark.
 _COUNTED: Any = dict.fromkeys(("name", "items_sha256", "macro", "least", "metrics"), True)
 _COUNTED |= {"averages": {"__all__": {"over", "least"}}}
 
 
 def of_run(run: RunRecord | Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that a run's numbers depend on, of its record or of the same parts by name."""
+    """Everything that a run's numbers depend on. Accepts a record or a dict of its parts."""
     parts = run if isinstance(run, Mapping) else {part: getattr(run, part) for part in _PARTS}
     return {
         part: value.model_dump(mode="json", include=_COUNTED if part == "benchmark" else None)

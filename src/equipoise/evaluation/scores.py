@@ -213,7 +213,7 @@ class Scores(Sequence[ItemScores]):
         )
 
     def fields(self) -> Iterator[dict[str, Any]]:
-        """What `vars` of each row is, without the fields that few have where a row has none of them."""
+        """Each row as a dict; empty rare fields are omitted."""
         right, negatives = iter(self.right), iter(self.negatives)
         for index, (id_, image, tags) in enumerate(zip(self.ids, self.images, self.tags, strict=True)):
             caption, *positives = next(right)

@@ -147,7 +147,7 @@ def _pairs(caption: Caption, start: int, end: int) -> tuple[Pair, ...]:
 
 
 def doubts(caption: Caption, start: int, end: int, word: str, target: str, mark: str = "") -> Iterator[Doubt]:
-    """What of the pairs that `word` would form at units `start:end` was never seen in captions. Of lines marked `sure`
+    """Pairs that `word` would form at units `start:end` and that never occur in captions. Of lines marked `sure`
     only the nearest neighbours are asked; of lines marked `kin` it is enough that captions have the old word there,
     where they say nothing of the new."""
     for doubt in _all_doubts(caption, start, end, word, target, mark == "sure"):

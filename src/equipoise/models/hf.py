@@ -27,7 +27,7 @@ def load_hf(name: str, *, spec: str, device: str = "auto", dtype: str = "float32
 
 
 def find_folder(name: str, spec: str) -> tuple[Path, dict[str, Any]]:
-    """Where the files of a folder's or the hub's name lie, and what the model's card says of that."""
+    """Resolve a folder or hub name to a local folder and card fields."""
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder, {}

@@ -172,7 +172,7 @@ def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbe
 
 
 def perturb_captions(recipe: Recipe, captions: Iterable[Caption], seed: int = 0) -> Iterator[Perturbed]:
-    """The same of many captions: several times faster where a recipe judges what it writes."""
+    """Batched `perturb_caption`: several times faster for recipes with a judge."""
     left = iter(captions)
     while block := list(islice(left, TOGETHER)):
         prepare([recipe], block)

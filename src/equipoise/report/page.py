@@ -230,7 +230,7 @@ def page_part(name: str, room: str = "report") -> str:
 
 
 def digest(text: str) -> str:
-    """By which a page's policy names its own script."""
+    """The script's hash for the Content-Security-Policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 

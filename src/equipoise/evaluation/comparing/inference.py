@@ -25,7 +25,7 @@ def sign_flip_sums(changes: Floats, seed: int = 0, flips: int = FLIPS) -> Floats
     are what chance makes of the difference. With one item an image this is McNemar's test.
     """
     held = changes[(changes != 0).any(axis=1)]
-    # Items of equal weight add whole numbers of it, whose sums are exact in half the bits.
+    # With equal weights the sums are integers, exact in float32.
     unit = np.abs(np.where(held == 0, np.inf, held)).min(axis=0, initial=np.inf)
     counts = np.rint(held / unit)
     whole = bool((np.abs(held / unit - counts) < 1e-6).all() and np.abs(counts).sum() < 2**24)

@@ -1,4 +1,4 @@
-"""Runs all checks of a model, and has those of its scores: is it above chance on the probe set, and if not, why?
+"""Runs all checks; defines the checks on scores: is the model above chance on the probe set, and if not, why?
 
 The checks are made once. The second time they are read from the cache folder, and the model gives only a few answers,
 to see that it is still the same.
@@ -257,8 +257,8 @@ JUDGING = (_probe_set, _sign, _channels, _lengths, _precision, _activation, _bli
 
 
 def all_checks(model: Any, spec: str) -> list[Check]:
-    """The checks that apply. Where a basic one is wrong, those after it would mean nothing and are left out; but the
-    pixels may be its reason."""
+    """The checks that apply. Where a basic one is wrong, those after it would mean nothing and are left out. The
+    pixel check still runs, since it may explain the failure."""
     tested = TestedModel(model, spec)
     done = run(BASIC, tested, stop=True)
     if done[-1].verdict != "wrong":
@@ -333,7 +333,7 @@ def _duels() -> list[tuple[Any, str, str]]:
 
 
 def _outcomes(shares: Any, unseen: Any, what: str) -> list[Check]:
-    """Right, upside down, and how much of it without the photo."""
+    """Accuracy, inverted sign, agreement with a blank photo."""
     right, wrong, n = int((shares > 0.5).sum()), int((shares < 0.5).sum()), len(shares)
     knows, clear = right > 0.75 * n, shares != 0.5
     same = float((np.sign(shares - 0.5) == np.sign(unseen - 0.5))[clear].mean()) if clear.any() else 1.0

@@ -99,7 +99,7 @@ def pair_scores(
 
 @dataclass(frozen=True)
 class Measured:
-    """One number: its value, its bootstrap values, and of how many."""
+    """An estimate with its bootstrap samples and sample size."""
 
     value: float
     spread: stats.Floats
