@@ -182,6 +182,7 @@ def test_two_evaluations_at_once(run: Run, photos: Path, tmp_path: Path) -> None
         (("bench", "build", "items.jsonl", "--out", "x.csv"), ".jsonl or .parquet"),
         (("train", "hn_only"), "--items"),
         (("train", "hn_onl"), "Did you mean hn_only"),
+        (("perturb", "itmes.jsonl", "--out", "o.jsonl"), "Did you mean items.jsonl?"),
         (("train", "balanced"), "balanced is a recipe of `equipoise perturb`"),
         (("perturb", "items.jsonl", "--recipe", "balancd", "--out", "o.jsonl"), "'balancd'. Did you mean balanced?"),
         (("eval", "items.jsonl", "--bench", "world"), "not a model: equipoise eval MODEL --bench items.jsonl"),

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from equipoise.core.errors import UserError, reading
+from equipoise.core.errors import UserError, did_you_mean, reading
 from equipoise.core.locks import lock_file
 
 
@@ -148,6 +148,12 @@ def opened(path: Path) -> IO[bytes]:
         return handle
     handle.close()
     return gzip.open(path, "rb")  # type: ignore[return-value]
+
+
+def no_such_file(path: Path) -> UserError:
+    """The error, with a file of that folder whose name is close."""
+    near = (other.name for other in path.parent.glob(f"*{path.suffix}"))
+    return UserError(f"{path}: no such file.{did_you_mean(path.name, near)}")
 
 
 @contextlib.contextmanager

@@ -14,8 +14,8 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from equipoise.core.errors import Problems, UserError, did_you_mean, reading
-from equipoise.core.files import DECODER, opened, parse, parse_json, read_text, whole, why
+from equipoise.core.errors import Problems, UserError, reading
+from equipoise.core.files import DECODER, no_such_file, opened, parse, parse_json, read_text, whole, why
 from equipoise.data.readers import parquet
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -79,8 +79,7 @@ def require_file(path: Path) -> None:
     if path.is_dir():
         raise UserError(f"{path}: a folder, but a file was expected")
     if not path.exists():
-        near = (other.name for other in path.parent.glob(f"*{path.suffix}"))
-        raise UserError(f"{path}: no such file.{did_you_mean(path.name, near)}")
+        raise no_such_file(path)
     if not path.is_file():
         raise UserError(f"{path}: not a plain file; write its content to a file first")
 

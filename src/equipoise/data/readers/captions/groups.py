@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from equipoise.core.errors import UserError, printable, reading
-from equipoise.core.files import opened, whole
+from equipoise.core.files import no_such_file, opened, whole
 from equipoise.data.items import ImageRef
 from equipoise.data.readers.captions.json_layouts import LONGEST, Raw, read_json
 from equipoise.data.readers.captions.layouts import read_parquet, read_table, read_tar, read_txt
@@ -146,7 +146,7 @@ def caption_files(path: str | Path) -> list[Path]:
             raise UserError(f"{path}: {', '.join(odd[:3])}: not a plain file; move it out of the folder")
         return found
     if not path.exists():
-        raise UserError(f"{path}: no such file")
+        raise no_such_file(path)
     if not path.is_file():
         raise UserError(f"{path}: not a plain file; captions are read twice, so write them to a file first")
     if kind_of(path) not in _READERS or not _is_readable(path):
