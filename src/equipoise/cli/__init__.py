@@ -42,6 +42,7 @@ from equipoise.cli.perturb import perturb
 from equipoise.cli.report import report
 from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
+from equipoise.cli.view import view
 from equipoise.core import status
 from equipoise.core.errors import UserError, printable, stopped_words
 from equipoise.core.garbage import seldom_collected
@@ -68,7 +69,7 @@ ModelSpec = Annotated[
 ASKING: Any = {"rich_help_panel": "Models that answer"}
 
 app.add_typer(bench_commands, name="bench")
-for verb in (audit, metrics, perturb, report, compare):
+for verb in (audit, metrics, perturb, report, compare, view):
     app.command()(verb)
 app.add_typer(train_commands, name="train")
 app.add_typer(study_commands, name="study")

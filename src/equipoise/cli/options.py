@@ -63,7 +63,7 @@ def _unseen_by_typer() -> Iterator[None]:
 
 
 # As a newcomer needs them; typer would show them as they were registered.
-ORDER = (*("demo", "doctor", "eval", "metrics", "compare", "report", "perturb", "train"), *("bench", "audit", "study"))
+ORDER = tuple("demo doctor eval metrics compare report view perturb train bench audit study".split())
 
 
 class Verbs(typer.core.TyperGroup):

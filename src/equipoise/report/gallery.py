@@ -45,9 +45,10 @@ def build_gallery(
     chapters: Sequence[Chapter], budget: int, images: ImageSource | str | Path | None = None, seed: int = 0
 ) -> Gallery:
     """A gallery of at most `budget` bytes; `images` stands for the folders that the runs name."""
-    parts = [_frame(chapter) for chapter in chapters]
+    data = frames(chapters)
+    parts: list[dict[str, Any]] = data["chapters"]
     left = budget - len(json.dumps(parts))
-    pictures: list[str] = []
+    pictures: list[str] = data["pictures"]
     notes: list[str] = []
     for number, (chapter, part) in enumerate(zip(chapters, parts, strict=True)):
         here = left // (len(chapters) - number)  # what one leaves over, the next may use
@@ -56,13 +57,17 @@ def build_gallery(
         left -= text_bytes
         left -= _add_pictures(chapter, items, pictures, notes, here - text_bytes, sources)
         part["items"] = items
-    data = {
+    return Gallery(data=data, notes=notes)
+
+
+def frames(chapters: Sequence[Chapter]) -> dict[str, Any]:
+    """A gallery without an item yet: what the filters need."""
+    return {
         "classes": [{"name": one.name, "group": one.group} for one in CLASSES],
         "outcomes": {name: {"words": words, "codes": codes} for name, (words, codes) in OUTCOMES.items()},
-        "chapters": parts,
-        "pictures": pictures,
+        "chapters": [_frame(chapter) for chapter in chapters],
+        "pictures": [],
     }
-    return Gallery(data=data, notes=notes)
 
 
 def _frame(chapter: Chapter) -> dict[str, Any]:
@@ -140,24 +145,30 @@ def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[dict[str, Any
     found: list[dict[str, Any]] = []
     size = 0
     for item in chosen:
-        row = chapter.row(item)
-        entry: dict[str, Any] = {
-            "i": item,
-            "id": printable(row.id),
-            "path": printable(row.image or ""),
-            "texts": _texts(shown.get(item)),
-            "scores": [_scores(*run, item) for run in zip(chapter.scores, chapter.places, strict=True)],
-        }
-        boxes = shown[item].boxes if item in shown else []
-        if boxes and boxes[0]:
-            entry["box"] = boxes[0]  # in pixels; shares of the picture once that is opened
-        if others := _others(chapter, row, item, boxes[1:]):
-            entry["others"] = others
+        entry = item_entry(chapter, item, shown.get(item))
         size += len(json.dumps(entry))
         if size > budget and found:
             break
         found.append(entry)
     return found, size
+
+
+def item_entry(chapter: Chapter, item: int, shown: Shown | None) -> dict[str, Any]:
+    """An item as report.js draws it, without its pictures."""
+    row = chapter.row(item)
+    entry: dict[str, Any] = {
+        "i": item,
+        "id": printable(row.id),
+        "path": printable(row.image or ""),
+        "texts": _texts(shown),
+        "scores": [_scores(*run, item) for run in zip(chapter.scores, chapter.places, strict=True)],
+    }
+    boxes = shown.boxes if shown else []
+    if boxes and boxes[0]:
+        entry["box"] = boxes[0]  # in pixels; shares of the picture once that is opened
+    if others := _others(chapter, row, item, boxes[1:]):
+        entry["others"] = others
+    return entry
 
 
 def _scores(scores: Scores, places: NDArray[np.int64], item: int) -> list[Any] | None:
@@ -245,11 +256,8 @@ def _add_pictures(
     problems: list[str] = []
     spent = 0
     for item in items if sources else ():
-        row = chapter.row(item["i"])
-        wanted = [(item, row.image)]
-        for other, (_, alternative) in zip(item.get("others", []), _alternatives(row), strict=False):
-            wanted.append((other, alternative.image))
-        for entry, path in wanted:
+        paths = pictures_of(chapter.row(item["i"]))
+        for entry, path in zip([item, *item.get("others", [])], paths, strict=False):
             if path is None:
                 continue
             if path not in known:
@@ -267,7 +275,7 @@ def _add_pictures(
             if (given := known[path]) is not None:
                 entry["picture"], size = given
                 if "box" in entry:
-                    entry["box"] = _share_of(entry["box"], size)
+                    entry["box"] = share_of(entry["box"], size)
     for entry in (entry for item in items for entry in (item, *item.get("others", []))):
         if "picture" not in entry:
             entry.pop("box", None)
@@ -277,7 +285,12 @@ def _add_pictures(
     return spent
 
 
-def _share_of(box: Sequence[float], size: tuple[int, int]) -> list[float]:
+def pictures_of(row: ItemScores) -> list[str | None]:
+    """The paths of an item's own picture and of its others."""
+    return [row.image, *(other.image for _, other in _alternatives(row))]
+
+
+def share_of(box: Sequence[float], size: tuple[int, int]) -> list[float]:
     """Left, top, width and height in percent of the picture, as far as they lie in it."""
     found = []
     for start, length, whole in zip(box[:2], box[2:], size, strict=True):

@@ -173,6 +173,17 @@ def _ahead(chapter: Chapter, best: Entry, others: Sequence[Entry]) -> str:
 
 def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
     """Write the page; it is larger than its `size` only where the figures alone are."""
+    frame = rendered(page, Gallery({}, []))
+    gallery = build_gallery(page.chapters, page.size - len(frame.encode()) - 20_000, page.images, seed)
+    text = rendered(page, gallery)
+    for note in gallery.notes:
+        log.warning("%s", note)
+    write_own(path, text, MARK)
+
+
+def rendered(page: Page, gallery: Gallery, home: str = "") -> str:
+    """The page with a gallery, an empty one for its size alone. With the address of a `home` it is a page of
+    `equipoise view`, whose gallery asks for its items and pictures."""
     environment = templates("equipoise.report")
     environment.globals |= {
         "columns": _columns,
@@ -193,7 +204,8 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "page": page,
         "script": script,
         "style": style,
-        "digest": digest(script),
+        "home": home,
+        "policy": policy(script, remote=bool(home)),
         "drawn": [figures(chapter, number) for number, chapter in enumerate(page.chapters)],
         "headline": _headline(page.chapters),
         "several": any(len(chapter.entries) > 1 and not chapter.change for chapter in page.chapters),
@@ -201,14 +213,17 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "lettered": any(entry.letters for chapter in page.chapters for entry in chapter.entries),
         "verdict": VERDICT,
         "records": _records(page),
+        "example": _example(page.chapters, gallery) if gallery.data else None,
+        "gallery_notes": gallery.notes,
+        "data": embedded(gallery.data) if gallery.data else "",
     }
-    frame = template.render(**parts, data="", example=None, gallery_notes=[])
-    gallery = build_gallery(page.chapters, page.size - len(frame.encode()) - 20_000, page.images, seed)
-    parts |= {"example": _example(page.chapters, gallery), "gallery_notes": gallery.notes}
-    text = template.render(**parts, data=embedded(gallery.data))
-    for note in gallery.notes:
-        log.warning("%s", note)
-    write_own(path, text, MARK)
+    return template.render(**parts)
+
+
+def policy(script: str, remote: bool) -> str:
+    """A page may run its own script and nothing else; a page of `equipoise view` may ask its own server."""
+    own = " 'self'; connect-src 'self'" if remote else ""
+    return f"default-src 'none'; img-src data:{own}; style-src 'unsafe-inline'; script-src '{digest(script)}'"
 
 
 def templates(package: str) -> Environment:

@@ -14,6 +14,7 @@
   const right = new Set(data.outcomes.right.codes);
   const state = { change: "", chapter: 0, run: 0, outcome: "any", code: -1, other: -1, tag: -1, value: -1, page: 0 };
   const none = data.classes.length - 1; // not compared
+  const drawn = new Map(); // items that `equipoise view` sent, by chapter and number
 
   function make(name, words, className) {
     const made = document.createElement(name);
@@ -95,23 +96,47 @@
     const fit = fits(chapter);
     let total = 0;
     for (let i = 0; i < chapter.n; i += 1) total += fit(i);
-    const found = chapter.items.filter((item) => fit(item.i));
-    found.sort((a, b) => (a.picture === undefined) - (b.picture === undefined)); // stable: those with pictures first
+    let found;
+    if (data.items) {
+      found = [];
+      for (let i = 0; i < chapter.n; i += 1) if (fit(i)) found.push(i);
+    } else {
+      found = chapter.items.filter((item) => fit(item.i));
+      found.sort((a, b) => (a.picture === undefined) - (b.picture === undefined)); // stable: those with pictures first
+    }
     const pages = Math.max(1, Math.ceil(found.length / PER_PAGE));
     state.page = Math.min(state.page, pages - 1);
     const from = state.page * PER_PAGE;
     filters();
     changeButtons(chapter);
-    byId("cards").replaceChildren(...found.slice(from, from + PER_PAGE).map((item) => card(chapter, item)));
+    const here = found.slice(from, from + PER_PAGE);
+    const draw = (items) => byId("cards").replaceChildren(...items.map((item) => card(chapter, item)));
+    if (data.items) ask(state.chapter, here).then((items) => items && draw(items));
+    else draw(here);
     const n = (value) => value.toLocaleString("en");
     byId("count").textContent = total
-      ? `${n(total)} of ${n(chapter.n)} items fit. ${n(found.length)} of ${n(total)} shown, drawn at random` +
+      ? data.items ? `${n(total)} of ${n(chapter.n)} items fit.` :
+        `${n(total)} of ${n(chapter.n)} items fit. ${n(found.length)} of ${n(total)} shown, drawn at random` +
         (found.length < total ? "; the others are in the run folder (items.jsonl)." : ".")
       : "No item fits.";
     byId("where").textContent = `page ${state.page + 1} of ${pages}`;
     byId("back").disabled = state.page === 0;
     byId("next").disabled = state.page >= pages - 1;
     document.querySelector(".pager").hidden = pages < 2;
+  }
+
+  /* Items of one page from the server of `equipoise view`; nothing if another page was asked for meanwhile. */
+  let asked = 0;
+  async function ask(chapter, numbers) {
+    asked += 1;
+    const mine = asked;
+    const missing = numbers.filter((i) => !drawn.has(`${chapter}/${i}`));
+    if (missing.length) {
+      const answer = await fetch(`${data.items}&chapter=${chapter}&i=${missing.join(",")}`);
+      if (!answer.ok) byId("count").textContent = "The server of equipoise view does not answer; start it again.";
+      else (await answer.json()).forEach((item) => drawn.set(`${chapter}/${item.i}`, item));
+    }
+    return mine === asked ? numbers.map((i) => drawn.get(`${chapter}/${i}`)).filter(Boolean) : null;
   }
 
   function texts(item) {
@@ -157,7 +182,7 @@
   function picture(entry, words) {
     if (entry.picture === undefined) return null;
     const image = make("img");
-    image.src = `data:image/jpeg;base64,${data.pictures[entry.picture]}`;
+    image.src = data.items ? entry.picture : `data:image/jpeg;base64,${data.pictures[entry.picture]}`;
     image.alt = words;
     const made = make("span", undefined, "pic");
     made.append(image);
