@@ -21,7 +21,7 @@ from equipoise.core.errors import UserError
 from equipoise.world.splits import SPLITS, make_world
 
 # These print no table: they write a file, and a line that says so.
-NO_TABLE = {"bench build", "bench fetch", "bench export", "train RECIPE"}
+NO_TABLE = {"bench build", "bench fetch", "bench export", "train RECIPE", "view"}
 NO_TABLE |= {f"study {name}" for name in ("make", "page")}
 
 

@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from equipoise.core import run_folder, status
+from equipoise.core import progress as status
+from equipoise.core import run_folder
 from equipoise.core.errors import Stopped, UserError
 from equipoise.core.progress import be_quiet, progress
 
 
 def read(folder: Path, file: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / (f".{file}{status.NAME}" if file else status.NAME)).read_text())
+    found: dict[str, Any] = json.loads((folder / (f".{file}{status.STATUS}" if file else status.STATUS)).read_text())
     return found
 
 
@@ -60,7 +61,7 @@ def test_from_start_to_finish(tmp_path: Path, quiet: bool) -> None:
         be_quiet(False)
     last = read(tmp_path / "run")
     assert last["state"] == "finished" and last["updated"] >= last["started"] and not status.is_alive(last)
-    assert list((tmp_path / "run").iterdir()) == [tmp_path / "run" / status.NAME]
+    assert list((tmp_path / "run").iterdir()) == [tmp_path / "run" / status.STATUS]
 
 
 def test_an_error_is_kept(tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_a_silent_or_odd_file_is_of_nobody(tmp_path: Path) -> None:
     for odd in ({"pid": -1}, {"pid": "1"}, {"pid": True}, {"updated": "now"}, {"state": []}, {"pid": 1 << 40}):
         assert not status.is_alive(mine | odd), odd
     for text in ("", "[]", "{", "[" * 100_000, "\xff"):
-        (tmp_path / status.NAME).write_text(text, encoding="latin-1")
+        (tmp_path / status.STATUS).write_text(text, encoding="latin-1")
         with status.recorded():
             status.begin("eval", tmp_path)
         assert read(tmp_path)["state"] == "finished"

@@ -43,10 +43,9 @@ from equipoise.cli.report import report
 from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.view import view
-from equipoise.core import status
 from equipoise.core.errors import UserError, printable, stopped_words
 from equipoise.core.garbage import seldom_collected
-from equipoise.core.progress import is_watched
+from equipoise.core.progress import begin, fail, is_watched
 from equipoise.report import fold
 
 if TYPE_CHECKING:
@@ -237,7 +236,7 @@ def evaluate(
     if shown == "text" and is_watched():
         typer.echo(printable(f"loading {model.partition('?')[0]} ..."), err=True)  # options may hold a key by mistake
     if out is not None and not dry_run:
-        status.begin("eval", out)
+        begin("eval", out)
     with steady(), joined() as ranks:
         judged, store = load_model(model, device=device, dtype=dtype), None if no_cache else cache or default_cache()
         wanted = ask_of(judged, ask)
@@ -303,7 +302,7 @@ def _preflight(model: Any, spec: str, cache: Path | None, skip: bool) -> Preflig
         show_checks(found.wrong, err=True)
         message = f"error: {spec}: {found.words()}; nothing was scored. All checks: equipoise doctor {spec}. "
         typer.echo(printable(f"{message}To score it as it is: --skip-preflight"), err=True)
-        status.fail(message)
+        fail(message)
         raise typer.Exit(1)
     if found is not None and any(one.verdict != "fine" for one in found.checks):
         typer.echo(printable(f"checked: {found.words()}; what it means: equipoise doctor {spec}"), err=True)
@@ -335,7 +334,7 @@ def demo(
 
     device_named(device)
     refuse_early(out, "demo", {}, writes=("report.html", "training", "runs"))  # before torch is loaded
-    status.begin("demo", out)
+    begin("demo", out)
     from equipoise.demo import in_lines, run_demo, table
 
     if captions is None:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from equipoise.cli.options import Bench, Source
-from equipoise.core import status
 from equipoise.core.errors import Problems, UserError, printable
-from equipoise.core.progress import progress
+from equipoise.core.progress import begin, progress
 
 if TYPE_CHECKING:
     from equipoise.audit.record import Audit
@@ -76,7 +75,7 @@ def audit(
     from equipoise.report import fold
 
     if out is not None:
-        status.begin("audit", out.parent, out.name)
+        begin("audit", out.parent, out.name)
     shared = [] if against is None else overlap(items, against, images, train_images)
     with progress(len(items), f"audit of {benchmark.name}") as advance:
         found = run_audit(items, benchmark.name, advance=advance, shared=shared)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from equipoise.cli.options import App, Bench, Images, Limit, Source, Splits, split_names
-from equipoise.core import status
 from equipoise.core.errors import UserError, printable
-from equipoise.core.progress import progress
+from equipoise.core.progress import begin, progress
 from equipoise.report import fold, text_table
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def _draw(out: Path, splits: Sequence[str], n: int, seed: int) -> None:
     from equipoise.world.splits import SPLITS, make_world
 
     check_splits("world", splits, SPLITS)
-    status.begin("bench build", out)
+    begin("bench build", out)
     for split in splits:
         file = make_world(n, seed, out, split)
         typer.echo(f"wrote {n:,} items to {file}; evaluate on them: equipoise eval MODEL --bench {file} --images {out}")
@@ -178,7 +177,7 @@ def fetch(
     if dry_run:
         typer.echo(plan.describe())
     else:
-        status.begin("bench fetch", out)
+        begin("bench fetch", out)
         fetching.fetch(plan)  # says what it will do before it does it
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, cast
 import typer
 import typer.core
 
-from equipoise.core import progress, status
+from equipoise.core import progress
 from equipoise.core.errors import Stopped, UserError, did_you_mean
 from equipoise.report import FORMATS, Format
 
@@ -112,7 +112,7 @@ def _hushed(function: Callable[..., Any]) -> Callable[..., Any]:
     def command(*arguments: Any, quiet: bool, **options: Any) -> Any:
         progress.be_quiet(quiet)
         logging.getLogger().setLevel(logging.ERROR if quiet else logging.WARNING)
-        with status.recorded():
+        with progress.recorded():
             return function(*arguments, **options)
 
     signature = inspect.signature(function, eval_str=True)

@@ -11,8 +11,8 @@ from typing import Any
 import typer
 
 from equipoise.cli.options import offer_edits
-from equipoise.core import status
 from equipoise.core.errors import UserError, printable
+from equipoise.core.progress import begin
 from equipoise.report import fold
 
 
@@ -146,7 +146,7 @@ def perturb(
     if asking and setup.llm is not None:
         often = " (balanced asks twice)" if "balanced" in asking else ""
         typer.echo(f"asking {llm_model} at {setup.llm.shown} for captions that are not in the cache{often}", err=True)
-    status.begin("perturb", out.parent, out.name)
+    begin("perturb", out.parent, out.name)
     report = perturb_file(
         captions,
         out,

@@ -15,9 +15,8 @@ import typer
 import typer.core
 
 from equipoise.cli.options import App
-from equipoise.core import status
 from equipoise.core.errors import UserError
-from equipoise.core.progress import is_watched
+from equipoise.core.progress import begin, is_watched
 from equipoise.report import fold
 from equipoise.train.recipe_rows import RECIPES
 
@@ -157,7 +156,7 @@ def train(
     evaluation = _evaluation(watch, watch_images)
     saving = Saving(every=checkpoint_every, exit_within=EXIT_WITHIN, log=log or ())
     Checkpoints(out).refuse_early(data_identity(chosen, parts))
-    status.begin("train", out)
+    begin("train", out)
     loaded = _model(model, device)
     known = Checkpoints(out).model.is_dir()
     if quick and not known and is_watched():

@@ -15,7 +15,7 @@ def view(
     port: int = typer.Option(0, min=0, max=65535, help="of this machine; 0: any that is free"),
     export: Path | None = typer.Option(None, help="write the list to this page instead, e.g. page.html"),
 ) -> None:
-    """Look at a folder of runs while they run: progress, errors, curves, any two compared, every item.
+    """Look at runs while they run. Progress, errors, curves, any two compared, every item.
 
     The page is for this machine alone. From another: ssh -N -L PORT:127.0.0.1:PORT HOST, then open the same address.
     """

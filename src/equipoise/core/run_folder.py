@@ -19,7 +19,7 @@ from equipoise.core.errors import UserError, listed
 from equipoise.core.files import atomic_write, make_folder, plain_target, read_json, write_json
 from equipoise.core.locks import NAME as LOCK
 from equipoise.core.locks import folder_lock
-from equipoise.core.status import NAME as STATUS
+from equipoise.core.progress import STATUS
 
 CLAIM = ".equipoise.json"  # hidden, so that no reader of the folder takes it for data
 SCHEMA = 1

@@ -14,19 +14,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.core import status
 from equipoise.core.errors import UserError, printable
-from equipoise.core.files import opened, parse, sha256_json
+from equipoise.core.files import sha256_json
+from equipoise.core.progress import STATUS, is_alive
 from equipoise.core.run_folder import CLAIM
 from equipoise.evaluation.metrics import shown
 from equipoise.evaluation.record import Numbers
 from equipoise.report.tables import percent
-from equipoise.train.run.checkpoints import CLAIM as TRAINING
 from equipoise.train.run.log import LOG
 
 RESULT = "result.json"
+TRAINING = "run.json"  # the claim of a training; importing its module would load torch
 MOST_BYTES = 64 << 20  # of a record; a larger one is not read
 MOST_FOLDERS = 50_000
 TAIL = 1 << 16  # bytes of a log that are read for its last line
@@ -56,7 +56,7 @@ class Row:
     def name(self) -> str:
         """The folder, or the file that a command writes."""
         folder, _, file = self.at.rpartition("/")
-        beside = file.removesuffix(status.NAME).strip(".") if self.kind == "command" else ""
+        beside = file.removesuffix(STATUS).strip(".") if self.kind == "command" else ""
         return "/".join(filter(None, (folder, beside))) or "."
 
     def value(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class Listing:
             below, files = [], []
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if entry.name in (RESULT, LOG) or entry.name.endswith(status.NAME):
+                    if entry.name in (RESULT, LOG) or entry.name.endswith(STATUS):
                         if entry.is_file(follow_symlinks=False):
                             files.append(folder / entry.name)
                     elif entry.name[0] != "." and entry.is_dir(follow_symlinks=False):
@@ -156,14 +156,16 @@ class Listing:
             if size > MOST_BYTES and kind != "training":
                 raise ValueError(f"{size:,} bytes are too many")
             read(path, row)
-        except (OSError, UserError, ValueError, RecursionError, TypeError, LookupError) as error:
-            row.error = "no record of equipoise, or damaged" if isinstance(error, ValidationError) else _cut(str(error))
+        except OSError as error:
+            row.error = f"cannot be read ({error.strerror})"
+        except Exception:  # any JSON may stand there
+            row.error = "no record of equipoise, or damaged"
         return row
 
 
 def _json(path: Path) -> Any:
-    with opened(path) as handle:
-        return parse(handle.read(MOST_BYTES).decode())
+    with path.open("rb") as handle:  # nothing of it is trusted, so two equal keys do not matter
+        return json.loads(handle.read(MOST_BYTES))
 
 
 def _cut(value: Any) -> str:
@@ -201,7 +203,7 @@ def _training(path: Path, row: Row) -> None:
 
 def _line(text: bytes) -> dict[str, Any]:
     try:
-        value = parse(text.decode())
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -225,14 +227,16 @@ def _merged(found: dict[Path, Row]) -> list[Row]:
     for path, row in rows.items():
         if row.kind == "command":
             if row.state in ("started", "running"):
-                row.state = "running" if status.is_alive(row.process) else "killed"
-            training = rows.get(path.parent / LOG) if path.name == status.NAME else None
+                row.state = "running" if is_alive(row.process) else "killed"
+            if row.state == "killed":
+                row.error = "its process ended without a word: killed, out of memory, or the machine stopped"
+            training = rows.get(path.parent / LOG) if path.name == STATUS else None
             if training is not None and row.state != "unreadable":
                 training.began, training.bars = row.began, row.bars
                 if training.state != "finished" or row.state == "running":
                     training.state, training.error, training.when = row.state, row.error, max(row.when, training.when)
                 continue
-            if row.state == "finished" and path.name == status.NAME and path.parent in holding:
+            if row.state == "finished" and path.name == STATUS and path.parent in holding:
                 continue
         shown.append(row)
     return shown

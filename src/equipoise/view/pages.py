@@ -29,6 +29,7 @@ from equipoise.evaluation.metrics import shown
 from equipoise.evaluation.results import Shown, read_result
 from equipoise.report.chapters import Chapter, Entry, read_chapters
 from equipoise.report.comparison import change_words, conclusion, judged, render_compared
+from equipoise.report.curves import curves, findings
 from equipoise.report.gallery import (
     Gallery,
     embedded,
@@ -41,7 +42,8 @@ from equipoise.report.gallery import (
 )
 from equipoise.report.page import finding, page_part, policy, rendered, report_page, templates
 from equipoise.report.tables import render, result_rows
-from equipoise.view.listing import LOG, RESULT, Listing, Row, refuse_links, version
+from equipoise.train.run.log import LOG, read_log
+from equipoise.view.listing import RESULT, Listing, Row, refuse_links, version
 
 MARK = '<meta name="generator" content="equipoise view">'
 KEPT = 4  # opened runs in memory
@@ -158,7 +160,8 @@ class Views:
         asked = urlencode([("run", at) for at in ats])
         page = report_page(chapters)
         heading = " against ".join(reversed(names)) if parts else names[0]
-        words = {"title": heading, "lead": [finding(one) for one in chapters], "findings": (), "opening": parts}
+        lead = () if parts else [finding(one) for one in chapters]
+        words = {"title": heading, "lead": lead, "findings": (), "opening": parts}
         data = frames(chapters) | {"items": f"/items?{asked}"}
         text = rendered(type(page)(**vars(page) | words), Gallery(data, notes), home="/")
         return Opened(text, chapters, sources)
@@ -253,23 +256,15 @@ class Views:
         return base64.b64decode(small_picture(sources, path)[0])
 
     def training(self, at: str) -> str:
-        from equipoise.report.curves import findings
-        from equipoise.train.run.log import read_log
-
-        folder = self._place(at, "training").parent
-        script = page_part("training.js", "view")
-        address = f"/curves?{urlencode({'at': at})}"
-        said = findings(folder, read_log(folder))
-        figures = self.curves(at)
-        return _page("training.html", script, remote=True, title=_named(at), figures=figures, said=said, data=address)
+        script, address = page_part("training.js", "view"), f"/curves?{urlencode({'at': at})}"
+        return _page("training.html", script, remote=True, title=_named(at), figures=self.curves(at), data=address)
 
     def curves(self, at: str) -> Markup:
-        """The figures of a training so far."""
-        from equipoise.report.curves import curves
-        from equipoise.train.run.log import read_log
-
+        """What a training found so far, and its figures."""
         folder = self._place(at, "training").parent
-        return curves(folder, read_log(folder))
+        rows = read_log(folder)
+        said = (Markup('<p class="lead">{}</p>').format(one) for one in findings(folder, rows))
+        return Markup("").join([*said, curves(folder, rows)])
 
 
 def _named(at: str) -> str:

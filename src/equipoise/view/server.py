@@ -70,6 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
             query = parse_qs(asked.query, max_num_fields=10)
         except ValueError:
             return self._send(400, "not an address")
+        if asked.path == "/favicon.ico":  # every browser asks for it
+            return self._send(204, "")
         if refused := self._refused():
             return self._send(403, refused)
         if asked.path == "/" and "token" in query and self._is_token(query["token"][0]):

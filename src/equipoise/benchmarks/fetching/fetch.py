@@ -31,10 +31,9 @@ from equipoise.benchmarks.fetching.download import (
     size_of,
     wrong,
 )
-from equipoise.core import status
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import inside, write_json
-from equipoise.core.progress import is_quiet
+from equipoise.core.progress import Bar, is_quiet, showing
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
@@ -180,13 +179,13 @@ def fetch(
 
 @contextlib.contextmanager
 def _bar(progress: Progress, what: str) -> Iterator[Show]:
-    task, bar = progress.add_task(what, total=None), status.Bar(what, "bytes", 0)
+    task, bar = progress.add_task(what, total=None), Bar(what, "bytes", 0)
 
     def show(have: int, total: int | None) -> None:
         progress.update(task, completed=have, total=total)
         bar.done, bar.total = have, total or 0
 
-    with status.showing([bar]):
+    with showing([bar]):
         yield show
 
 

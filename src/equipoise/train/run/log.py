@@ -13,9 +13,8 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from equipoise.core import status
 from equipoise.core.files import atomic_write
-from equipoise.core.progress import is_quiet
+from equipoise.core.progress import Bar, is_quiet, showing
 from equipoise.evaluation.metrics import SHARES
 from equipoise.evaluation.record import Number
 
@@ -61,8 +60,8 @@ class RunLog:
             disable=not show or is_quiet(),
         )
         self._task = self._progress.add_task("", total=steps, completed=step)
-        self._bar = status.Bar("training", "steps", steps, step)
-        self._shown = status.showing([self._bar])
+        self._bar = Bar("training", "steps", steps, step)
+        self._shown = showing([self._bar])
         self._last = time.monotonic()
 
     def __enter__(self) -> RunLog:
