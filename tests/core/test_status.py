@@ -86,7 +86,7 @@ def test_an_error_is_kept(tmp_path: Path) -> None:
 
 def test_a_killed_command_is_known(tmp_path: Path) -> None:
     code = (
-        "import time, pathlib; from equipoise.core import status\n"
+        "import time, pathlib; from equipoise.core import progress as status\n"
         f"with status.recorded():\n  status.begin('train', pathlib.Path({str(tmp_path)!r})); print(flush=True)\n"
         "  time.sleep(60)"
     )

@@ -33,7 +33,9 @@ def test_every_state(tmp_path: Path, make_runs: Runs) -> None:
     put_status(tmp_path / "runs" / "dead", "running", host=socket.gethostname())
     put_status(tmp_path / "runs" / "silent", "running", updated=time.time() - 61)
     put_status(tmp_path / "runs" / "first", "finished")  # its results tell more
-    (tmp_path / "runs" / f".items.jsonl{status.STATUS}").write_text((tmp_path / f"runs/bad/{status.STATUS}").read_text())
+    (tmp_path / "runs" / f".items.jsonl{status.STATUS}").write_text(
+        (tmp_path / f"runs/bad/{status.STATUS}").read_text()
+    )
     put_training(tmp_path / "training" / "going", 25)
     put_status(tmp_path / "training" / "going", "running", verb="train", bars=[bar(what="training", done=25)])
     put_training(tmp_path / "training" / "over", 25)
