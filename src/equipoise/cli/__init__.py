@@ -175,11 +175,13 @@ def evaluate(
         False, "--skip-preflight", help="do not check the model first; tables will say so"
     ),
     ask: str | None = typer.Option(
-        None, help="of a model that answers: wordings,orders,prompts:5,repeats:2; default wordings,orders", **ASKING
+        None, help="for a model that answers: wordings,orders,prompts:5,repeats:2; default wordings,orders", **ASKING
     ),
-    until: str | None = typer.Option(None, help="stop when known to so many points, e.g. brittleness:2", **ASKING),
+    until: str | None = typer.Option(
+        None, help="stop when the interval is within so many points, e.g. brittleness:2", **ASKING
+    ),
     dry_run: bool = typer.Option(False, "--dry-run", help="print requests, tokens and cost; ask nothing", **ASKING),
-    price: str | None = typer.Option(None, help="dollars a million tokens in and out, e.g. 2.5,10", **ASKING),
+    price: str | None = typer.Option(None, help="dollars per million tokens, in and out, e.g. 2.5,10", **ASKING),
     batch_out: Path | None = typer.Option(None, help="write the requests as OpenAI batch files", **ASKING),
     batch_in: list[Path] | None = typer.Option(None, help="read the results of such batches", **ASKING),
     seed: Seed = 0,

@@ -34,7 +34,7 @@ def audit(
     ),
     models: list[Path] | None = typer.Option(
         None,
-        help="a run or its folder, or a file of published answers, once for each model: which labels do they deny?",
+        help="a run, its folder, or a file of published answers, once for each model: finds labels they contradict",
     ),
     images: Path | None = typer.Option(None, help="the photos, shown on the HTML page"),
     against: Path | None = typer.Option(
@@ -46,7 +46,7 @@ def audit(
 ) -> None:
     """Find what is wrong with the texts of a benchmark.
 
-    Duplicates, ties, broken edits, true negatives, used-up images, shortcuts; no image is needed. With --models, a
+    Duplicates, ties, broken edits, negatives that are captions too, shortcuts; no image is needed. With --models, a
     queue of the items whose label several models contradict, for a person to judge.
     """
     from equipoise.benchmarks import registry

@@ -39,7 +39,7 @@ def compare(
         help="items to list that got better and that got worse on METRIC, N of each; a number alone: of original",
     ),
     form: FormatOption = "text",
-    columns: str = typer.Option("", help="columns of --format md, latex, csv or json, with commas between"),
+    columns: str = typer.Option("", help="columns of --format md, latex, csv or json, separated by commas"),
     summary: bool = typer.Option(False, "--summary", help="five lines of Markdown, for a chat or a CI summary"),
     one_model: bool = typer.Option(
         False,
@@ -52,7 +52,7 @@ def compare(
 ) -> None:
     """Compare runs item by item. Intervals, tests, groups, flips.
 
-    Of retrieval, zero-shot classification and ratings the differences with their intervals.
+    For retrieval, zero-shot classification and ratings: the differences with their intervals.
     """
     from pydantic_core import to_jsonable_python
 

@@ -31,7 +31,7 @@ def metrics(
     source: Path | None = typer.Option(None, help="folder of its annotation files; adds tags, matched by id"),
     columns: str = typer.Option(
         "",
-        help="of any JSONL or CSV of answers: question=...,answer=...,truth=...; also id, image, options, model, "
+        help="for any JSONL or CSV of answers: question=...,answer=...,truth=...; also id, image, options, model, "
         "prompt, context, picture, repeat",
     ),
     harness: str | None = typer.Option(None, metavar="py:module:name", help="a reader of your own logs"),
@@ -49,20 +49,20 @@ def metrics(
 ) -> None:
     """Measure scores from another program. --bench applies a benchmark's rules; --out keeps a run for `compare`.
 
-    The words, c a caption, p a hard positive (reworded, still right), n a hard negative (wrong), s a score:
+    The words; c: caption, p: hard positive (reworded, still right), n: hard negative (wrong), s: score.
 
     Orig. (Original accuracy): share of items with s(c) above every s(n).
 
     Aug. (Augmented accuracy): share with s(c) and every s(p) above every s(n), of the items with a positive.
 
-    drop: Orig. minus Aug., both of the items with a positive.
+    drop: Orig. minus Aug., both on the items with a positive.
 
     Brittleness: share where one of c and p is above the highest s(n) and another below it.
 
     ties: items where c or p and the highest s(n) have the same score: never a win, never brittle.
 
-    order flips, wording flips (generative models): share answered otherwise when the options change places; share
-    right in one wording and wrong in another of the same truth. refusals: share of answers that name no option.
+    order flips, wording flips (generative models): share answered differently when the options change places; share
+    right in one wording and wrong in another with the same truth. refusals: share of answers that name no option.
 
     LGIP's (Lee 2025), over pairs: invariance error, sensitivity gap, positive rate (share of s(c) > s(n)).
 

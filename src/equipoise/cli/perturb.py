@@ -31,13 +31,13 @@ def perturb(
     ),
     precision: float = typer.Option(
         0.92,
-        help="of balanced: the share of its edits that a strict reader should accept, 0.8 to 0.99; a lower value "
+        help="for balanced: the share of its edits that a strict reader should accept, 0.8 to 0.99; a lower value "
         "gives more captions a negative",
     ),
     out: Path | None = typer.Option(None, help="the items file to write, .jsonl; NAME.items.jsonl here if not given"),
     workers: int = typer.Option(os.cpu_count() or 1, min=1, help="processes"),
     engine: str = typer.Option("local", help="local, or ray (the extra: scale)"),
-    seed: int = typer.Option(0, min=0, help="of every draw; the same seed gives the same bytes"),
+    seed: int = typer.Option(0, min=0, help="seed of every draw; the same seed gives the same bytes"),
     limit: int | None = typer.Option(None, min=1, help="only the first N captions, for a first look"),
     keep_all: bool = typer.Option(False, "--keep-all", help="also write the captions that no edit applies to"),
     cap: int | None = typer.Option(
