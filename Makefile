@@ -51,16 +51,22 @@ test-long: $(DEV)
 	$(PYTEST) -m "long and not faults"
 
 # Large packages (Ray is 590 MB) are installed only for their tests (hosted CI runs them). Harnesses want older versions
-# of what we use, so they have an environment of their own.
+# of what we use, and open_clip brings torchvision: they have environments of their own.
 HARNESS := .venv-harness
+OPENCLIP := .venv-openclip
 test-extras: $(DEV)
 	$(INSTALL) --editable '.[scale,tensorboard,wandb]'
-	$(INSTALL) datasets
-	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/api/test_notebook.py tests/train/run/test_loggers.py
+	$(INSTALL) datasets sentence-transformers lightning
+	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/api/test_notebook.py tests/train/run/test_loggers.py \
+		tests/integrations
 	python3 -m venv $(HARNESS)
 	$(HARNESS)/bin/python -m pip install --quiet --constraint constraints.txt torch
 	$(HARNESS)/bin/python -m pip install --quiet inspect-ai==0.3.285 lm_eval==0.4.13 pytest --editable .
 	OMP_NUM_THREADS=1 $(HARNESS)/bin/python -m pytest tests/evaluation/export
+	python3 -m venv $(OPENCLIP)
+	$(OPENCLIP)/bin/python -m pip install --quiet --constraint constraints.txt torch
+	$(OPENCLIP)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,openclip]'
+	$(OPENCLIP)/bin/python -m pytest tests/integrations/test_open_clip.py tests/integrations/test_page.py
 
 # Wheel and source distribution, tried in an empty environment without this folder.
 package: $(DEV)

@@ -231,7 +231,7 @@ def as_model(value: Any, device: str, dtype: str) -> Iterator[Model]:
         training = bool(getattr(network, "training", False))
         try:
             with steady():
-                wrapped = _wrapped(value)
+                wrapped = wrapped_model(value)
                 given(wrapped)
                 yield wrapped
         finally:
@@ -247,7 +247,7 @@ def as_model(value: Any, device: str, dtype: str) -> Iterator[Model]:
         yield cast("Model", value)
 
 
-def _wrapped(value: tuple[Any, ...]) -> Model:
+def wrapped_model(value: tuple[Any, ...]) -> Model:
     from equipoise.models.clip import DTYPES, ClipModel
 
     network = value[0]
