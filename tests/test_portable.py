@@ -16,7 +16,7 @@ from PIL import Image
 
 from equipoise import cli
 from equipoise.benchmarks.registry import load_file
-from equipoise.core import locks
+from equipoise.core import files, run_folder
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write
 from equipoise.core.run_folder import locked, take
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture
 def no_fcntl(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "HAS_FLOCK", False)
+    monkeypatch.setattr(files, "HAS_FLOCK", False)
 
 
 @pytest.mark.usefixtures("no_fcntl")
@@ -36,11 +36,11 @@ def test_a_folder_without_flock_has_a_lock_file_that_is_nobodys_data(tmp_path: P
     folder = tmp_path / "run"
     with locked(folder):
         take(folder, "eval", {"seed": 0})  # the lock file is not a file in the way
-        code = "from equipoise.core import locks, run_folder; import sys; locks.HAS_FLOCK = False\n"
+        code = "from equipoise.core import files, run_folder; import sys; files.HAS_FLOCK = False\n"
         code += "with run_folder.locked(sys.argv[1]): pass"
         other = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True)
         assert other.returncode != 0 and "another run is writing here" in other.stderr
-    assert not (folder / locks.NAME).exists()
+    assert not (folder / run_folder.LOCK).exists()
     with locked(folder):
         pass
 

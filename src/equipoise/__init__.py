@@ -16,10 +16,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from equipoise.api.results import Audited as Audited
     from equipoise.api.results import Diff as Diff
+    from equipoise.api.results import Doctor as Doctor
     from equipoise.api.results import Items as Items
     from equipoise.api.results import Run as Run
+    from equipoise.api.verbs import audit as audit
     from equipoise.api.verbs import compare as compare
+    from equipoise.api.verbs import doctor as doctor
     from equipoise.api.verbs import evaluate as evaluate
     from equipoise.api.verbs import load_items as load_items
     from equipoise.api.verbs import metrics as metrics
@@ -39,7 +43,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Audited": "api.results",
     "Diff": "api.results",
+    "Doctor": "api.results",
     "Edit": "data.items",
     "Embedder": "models.base",
     "ImageRef": "data.items",
@@ -50,13 +56,14 @@ _HOMES = {
     "Text": "data.items",
     "UserError": "core.errors",
     "compare": "api.verbs",
+    "doctor": "api.verbs",
     "evaluate": "api.verbs",
     "load_items": "api.verbs",
     "load_model": "models",
     "metrics": "api.verbs",
     "write_items": "data.items",
 }
-_PACKAGES = ("perturb", "report", "train")  # that are called like functions, see core/verbs.py
+_PACKAGES = ("audit", "perturb", "report", "train")  # that are called like functions, see core/verbs.py
 __all__ = [*_HOMES, *_PACKAGES, "__version__"]
 
 

@@ -52,7 +52,15 @@ def pairs(folder: Path) -> list[tuple[str, str]]:
 
 def test_names_are_offered_by_tab_and_import_is_light() -> None:
     offered = {rlcompleter.Completer({"eq": eq}).complete("eq.ev", 0)}
-    assert offered == {"eq.evaluate("} and {"perturb", "compare", "report", "train", "metrics"} <= set(dir(eq))
+    assert offered == {"eq.evaluate("} and {
+        "audit",
+        "doctor",
+        "perturb",
+        "compare",
+        "report",
+        "train",
+        "metrics",
+    } <= set(dir(eq))
     check = "import sys, equipoise; print([m for m in ('torch', 'pandas', 'numpy') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True).stdout.strip() == "[]"
     assert "recipe" in inspect.signature(eq.perturb).parameters  # a package that is called like a function
@@ -76,7 +84,7 @@ def test_captions_to_page(folder: Path, pairs: list[tuple[str, str]], tmp_path: 
     assert repr(diff).startswith("items: Colour against old") and "Augmented" in diff._repr_html_()
     for found, said in ((old, "ranks the caption above every"), (diff, "items: Colour against old")):
         assert repr(found).count(said) == found._repr_html_().count(said) == 1, "the conclusion is shown once"
-    assert old._repr_html_().startswith("<p>old</p>")
+    assert old._repr_html_().startswith("<p>old: ")
     page = eq.report([old, new], "report.html")
     text = page.read_text()
     assert "Colour" in text and "data:image" in text and str(tmp_path) not in text.split("Provenance")[0]
@@ -239,6 +247,45 @@ def test_the_page_runs_in_jupyter(tmp_path: Path) -> None:
     done = nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}, timeout=300).execute()
     shown = [output for cell in done.cells for output in cell.outputs if output.output_type == "execute_result"]
     assert any("text/html" in output["data"] for output in shown)
+
+
+@pytest.mark.slow
+def test_the_tutorial_ends_at_a_decision(tmp_path: Path) -> None:
+    nbclient, nbformat = (pytest.importorskip(name) for name in ("nbclient", "nbformat"))
+    for name in ("ipykernel", "pandas"):
+        pytest.importorskip(name)
+    notebook = nbformat.read(ROOT / "examples" / "tutorial.ipynb", 4)
+    done = nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}, timeout=300).execute()
+    outputs = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
+    tables = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
+    said = "".join(output["text"] for output in outputs if output.get("name") == "stdout")
+    assert sum("linear-gradient" in table for table in tables) >= 4 and "Do not ship" in said
+    assert (tmp_path / "report.html").is_file()
+    assert 'install "ipywidgets"' not in "".join(output["text"] for output in outputs if output.get("name") == "stderr")
+
+
+def test_a_notebook_shows_tables_with_bars_and_escapes_them(folder: Path) -> None:
+    items = eq.load_items(folder / "test-0.jsonl")
+    named = [item.model_copy(update={"tags": {"split": "<script>x</script>"}}) for item in items]
+    run = eq.evaluate("world", named, images=folder, label="<img src=x>")
+    diff = eq.compare(run, eq.evaluate("blind:length", named, images=folder))
+    for shown in (run, diff, eq.audit(named), eq.doctor("world"), items):
+        page = shown._repr_html_()
+        assert "<table>" in page and "<script>" not in page and "<img" not in page
+    assert "linear-gradient" in run._repr_html_() and "linear-gradient" in diff._repr_html_()
+
+
+def test_audit_and_doctor_in_python(folder: Path) -> None:
+    items = eq.load_items(folder / "test-0.jsonl")
+    audit = eq.audit([*items, items[0].model_copy(update={"id": "again"})])
+    assert list(audit.to_frame()["id"]) == ["again"] and len(audit.clean) == len(items)
+    assert repr(audit).startswith("1 of 61 items is bad") and eq.audit(folder / "test-0.jsonl").record.items == 60
+    found = eq.doctor("world")
+    assert found.fine and {"name", "verdict", "fix"} <= set(found.to_frame().columns)
+    wrong = eq.doctor(Colour())
+    assert not wrong.fine and "wrong: finite" in repr(wrong) and "division by zero" in wrong._repr_html_()
+    with pytest.raises(eq.UserError, match="reads texts alone"):
+        eq.doctor("blind:length")
 
 
 @pytest.mark.slow

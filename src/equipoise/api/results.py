@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from equipoise.api.notebook import CHANGE_HEADS, Table, cell, change_cells, number_rows, share_cell, table
+from equipoise.audit.page import called
+from equipoise.audit.page import verdict as verdict_of_audit
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.data.items import Item, write_items
 from equipoise.evaluation.comparing.folders import Compared
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from equipoise.api.inputs import Images
+    from equipoise.audit.record import Audit
+    from equipoise.evaluation.record import Check
 
 
 def frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
@@ -37,18 +41,6 @@ def frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
     except ModuleNotFoundError:
         raise UserError("to_frame needs pandas: pip install pandas") from None
     return pandas.DataFrame(list(rows))
-
-
-class Table(str):
-    """A table that a notebook shows without `print`."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self)}</pre>"
 
 
 class Items(Sequence[Item]):
@@ -78,12 +70,12 @@ class Items(Sequence[Item]):
         return f"{len(self):,} item{'s' * (len(self) != 1)}, {both:,} with hard positives and hard negatives"
 
     def _repr_html_(self) -> str:
-        rows = [["caption", "hard positive", "hard negative"]]
-        for item in self[:5]:
-            positive = item.positives[0].text if item.positives else ""
-            rows.append([item.caption, positive, item.negatives[0].text if item.negatives else ""])
-        cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
-        return f"<p>{self!r}</p><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+        first = [
+            [item.caption, *(kind[0].text if kind else "" for kind in (item.positives, item.negatives))]
+            for item in self[:5]
+        ]
+        heads = ("caption", "hard positive", "hard negative")
+        return table(heads, ([*map(cell, row)] for row in first), repr(self))
 
     def to_frame(self) -> DataFrame:
         """One row an item; hard positives and hard negatives are lists."""
@@ -111,24 +103,16 @@ def _require_metric(metric: str, known: Iterable[str]) -> None:
         raise UserError(f"no metric {metric!r}; there are {', '.join(known)}.{did_you_mean(metric, known)}")
 
 
-class _Shown:
-    """In a notebook: the label of a run, and the table, which has the conclusion."""
+class _Measured:
+    """Numbers of which the first line is the headline."""
 
     label: str = ""
 
-    def table(self) -> Table:
+    def lines(self) -> list[Line]:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        title = f"<p>{html.escape(self.label)}</p>" if self.label else ""
-        return title + self.table()._repr_html_()
-
-
-class _Measured(_Shown):
-    """Numbers of which the first line is the headline."""
-
-    def lines(self) -> list[Line]:
-        raise NotImplementedError
+        return table(*number_rows(self.lines()), title=repr(self))
 
     def __getitem__(self, metric: str) -> float | None:
         """The headline's value in percent; None where it was not measured."""
@@ -257,7 +241,7 @@ class Measured(_Measured):
 
 
 @dataclass(frozen=True, repr=False)
-class Diff(_Shown):
+class Diff:
     """The first model against each of the others, paired item by item. Differences are in points."""
 
     compared: Compared
@@ -280,3 +264,61 @@ class Diff(_Shown):
 
     def __repr__(self) -> str:
         return "\n".join([conclusion(self.compared.differences), *self.compared.warnings])
+
+    def _repr_html_(self) -> str:
+        return table(CHANGE_HEADS, change_cells(change_rows(self.compared.differences)), repr(self))
+
+
+@dataclass(frozen=True, repr=False)
+class Audited:
+    """What is wrong with the texts of items. `record` is what `equipoise audit --json` prints."""
+
+    record: Audit
+    given: Sequence[Item]
+    images: Images | None = None
+
+    @property
+    def clean(self) -> Items:
+        """The items without the bad ones."""
+        bad = {one.id for one in self.record.bad}
+        return Items([item for item in self.given if item.id not in bad], self.images)
+
+    def to_frame(self) -> DataFrame:
+        """One row a bad item, with the reason."""
+        return frame([{"id": one.id, "reason": one.said} for one in self.record.bad])
+
+    def __repr__(self) -> str:
+        return verdict_of_audit(self.record)
+
+    def _repr_html_(self) -> str:
+        found = [one for one in self.record.checks if one.count]
+        rows = [[cell(one.title), cell(f"{one.count:,} of {one.of:,}"), share_cell(one.share or 0)] for one in found]
+        for one in self.record.shortcuts:
+            share = share_cell(one.result.share, one.result.interval)
+            rows.append([cell(f"right without the image: {called(one.name)}"), cell(f"{one.result.n:,}"), share])
+        return table(("what was found", "n", "share"), rows, repr(self))
+
+
+@dataclass(frozen=True, repr=False)
+class Doctor:
+    """The checks of a model, as `equipoise doctor` prints them."""
+
+    checks: Sequence[Check]
+
+    @property
+    def fine(self) -> bool:
+        return all(one.verdict == "fine" for one in self.checks)
+
+    def to_frame(self) -> DataFrame:
+        """One row a check: name, verdict, what was found, why it matters, how to fix it."""
+        return frame([one.model_dump() for one in self.checks])
+
+    def __repr__(self) -> str:
+        wrong = [f"{one.verdict}: {one.name} ({one.found}). {one.fix}" for one in self.checks if one.verdict != "fine"]
+        return "\n".join(
+            [f"{sum(one.verdict == 'fine' for one in self.checks)} of {len(self.checks)} checks are fine", *wrong]
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [[*map(cell, (one.verdict, one.name, one.found, one.fix))] for one in self.checks]
+        return table(("verdict", "check", "found", "fix"), rows, repr(self).partition("\n")[0])

@@ -21,7 +21,7 @@ from equipoise.api.inputs import (
     is_frame,
     is_path,
 )
-from equipoise.api.results import Diff, Items, Measured, Run
+from equipoise.api.results import Audited, Diff, Doctor, Items, Measured, Run
 from equipoise.core.errors import UserError, listed
 from equipoise.data.items import Item
 
@@ -190,6 +190,39 @@ def compare(before: AnyRun, *after: AnyRun, average: str | None = None, seed: in
         for name, by in found.groups.items()
     }
     return Diff(replace(found, differences=called, groups=groups))
+
+
+@for_python
+def doctor(model: AnyModel | Any, *, device: str = "auto", dtype: str = "float32") -> Doctor:
+    """Check whether a model is loaded and called correctly, as `evaluate` does first. `model` as in `evaluate`."""
+    from equipoise.core.provenance import default_cache
+    from equipoise.evaluation.preflight.judging import checked
+
+    with as_model(model, device, dtype) as ready:
+        spec = model if isinstance(model, str) else type(ready).__name__
+        found = checked(ready, spec, default_cache())
+    if found is None:
+        raise UserError(f"{spec}: doctor checks models that look at pictures; this one reads texts alone")
+    return Doctor(found.checks)
+
+
+@for_python
+def audit(items: Any, *, source: str | Path | None = None, seed: int = 0) -> Audited:
+    """What is wrong with the texts of a benchmark, and how many answers they give away without the image.
+
+    `items` as in `evaluate`. `clean` of the result has the items that are left.
+    """
+    from equipoise.audit.checks import audit as run_audit
+    from equipoise.benchmarks import registry
+
+    name = "items"
+    if is_path(items):
+        name = os.fspath(items)
+        given, benchmark = registry.load(name, None if source is None else Path(source))
+        name = benchmark.name
+    else:
+        given = _listed(items)
+    return Audited(run_audit(given, name, seed), given, getattr(items, "images", None))
 
 
 def _folder(run: AnyRun) -> Path:

@@ -24,7 +24,19 @@ from pathlib import Path
 from typing import IO, Any
 
 from equipoise.core.errors import UserError, did_you_mean, reading
-from equipoise.core.locks import lock_file
+
+try:
+    import fcntl
+
+    HAS_FLOCK = True
+except ImportError:  # Windows, which deletes no open file
+    HAS_FLOCK = False
+
+
+def lock_file(handle: int, wait: bool = False) -> None:
+    """Lock an open file or folder until it is closed; BlockingIOError where another process has it, unless `wait`."""
+    if HAS_FLOCK:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 @contextlib.contextmanager

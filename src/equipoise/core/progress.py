@@ -81,7 +81,7 @@ def _drawn(parts: Sequence[tuple[int, str, str]]) -> Iterator[list[Callable[[int
             return Text(f"{rate:,.0f} {unit}/s" if rate >= 10 else f"{rate:.1f} {unit}/s", style="dim")
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(""), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    with Progress(*columns, console=Console(stderr=True, force_jupyter=False)) as bars:
         tasks = [bars.add_task(what, total=total, visible=total > 0, unit=unit) for total, what, unit in parts]
         yield [functools.partial(bars.advance, task) for task in tasks]
 

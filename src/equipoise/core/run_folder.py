@@ -15,14 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from equipoise.core import files
 from equipoise.core.errors import UserError, listed
-from equipoise.core.files import atomic_write, make_folder, plain_target, read_json, write_json
-from equipoise.core.locks import NAME as LOCK
-from equipoise.core.locks import folder_lock
+from equipoise.core.files import atomic_write, lock_file, make_folder, plain_target, read_json, write_json
 from equipoise.core.progress import STATUS
 
 CLAIM = ".equipoise.json"  # hidden, so that no reader of the folder takes it for data
 SCHEMA = 1
+LOCK = ".equipoise.lock"  # on Windows
 SHOWN = 6  # differences
 UNKNOWN = "cannot be identified"  # a value that begins so equals nothing, not even itself
 _LONG = 60  # characters of a value
@@ -204,9 +204,72 @@ def locked(folder: str | Path, *, name: str | Path | None = None, wait: bool = F
         make_folder(folder)
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(folder_lock(Path(folder), wait))
+            stack.enter_context(_folder_lock(Path(folder), wait))
         except BlockingIOError:
             raise UserError(
                 f"{name or folder}: another run is writing here; wait until it ends, or choose another --out"
             ) from None
         yield
+
+
+_held: set[int] = set()
+
+
+@contextlib.contextmanager
+def _folder_lock(folder: Path, wait: bool) -> Iterator[None]:
+    """Lock a folder, which is made; BlockingIOError where another process has it, unless `wait`.
+
+    Some file systems have no locks.
+    """
+    if not files.HAS_FLOCK:
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(folder / LOCK)
+        try:
+            lock.acquire(timeout=-1 if wait else 0)
+        except Timeout:
+            raise BlockingIOError from None
+        try:
+            yield
+        finally:
+            lock.release()
+            with contextlib.suppress(OSError):  # the folder may be gone, or another process may have the lock by now
+                (folder / LOCK).unlink()
+        return
+    handle = _handle(folder, wait)
+    try:
+        yield
+    finally:
+        if handle in _held:
+            _held.remove(handle)
+            os.close(handle)
+
+
+def _handle(folder: Path, wait: bool) -> int:
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            lock_file(handle, wait)
+            if os.path.samestat(os.fstat(handle), folder.stat()):
+                _held.add(handle)
+                return handle
+        except BlockingIOError:
+            raise
+        except FileNotFoundError:  # its last owner removed the folder: try again
+            pass
+        except OSError:  # a file system without locks
+            return -1
+        finally:
+            if handle not in _held:
+                os.close(handle)
+
+
+def _let_go() -> None:
+    """A forked worker that outlives its parent must not keep the parent's locks."""
+    while _held:
+        os.close(_held.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)

@@ -1,4 +1,4 @@
-"""Makes the packages `equipoise.perturb`, `equipoise.report` and `equipoise.train` callable.
+"""Makes the packages `equipoise.audit`, `equipoise.perturb`, `equipoise.report` and `equipoise.train` callable.
 
 A name cannot be both a package and a function, so these packages get a module class whose call is passed on to the
 function of the same name in `equipoise.api.verbs`.

@@ -56,7 +56,7 @@ class RunLog:
             BarColumn(bar_width=20),
             TextColumn("{task.description}"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=Console(stderr=True, force_jupyter=False),
             disable=not show or is_quiet(),
         )
         self._task = self._progress.add_task("", total=steps, completed=step)
