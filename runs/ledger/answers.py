@@ -32,11 +32,18 @@ SOURCES = {  # repository, commit, licence
     "llava": ("IamAdamm/VLM-Prompt-Sensitivity-on-Spatial-Reasoning-Eval", "9ac586e", "none stated"),
     "bivlc": ("IMirandaM/BiVLC", "84f0d17", "MIT"),
     "nouns": ("mitjanikolaus/multimodal-predicate-noun-dependencies", "d2bb433", "none stated"),
+    "llava_logs": ("haotian-liu/LLaVA", "32cebc38", "Apache-2.0"),
+    "vlmevalkit": ("open-compass/VLMEvalKit", "c03bc048", "Apache-2.0"),
+    "tdbench": ("timothycdc/VLMEvalKit", "2a1b2b5c", "Apache-2.0"),
+    "qwen_logs": ("chengyuehuang511/VLMEvalKit", "HEAD", "Apache-2.0"),
+    "gpt4v_twice": ("emilyjiayaoli/gpt4v-t2i-evals", "0fd5f988", "none stated"),
+    "t2i": ("michaelsaxon/T2IScoreScore", "93ebf89", "MIT"),
     "mieb": ("embeddings-benchmark/tmp", "88c3fd0", "Apache-2.0"),
 }
 FAMILIES = (  # the first that a model's name holds
     ("TROHN", "CLIP, finetuned"), ("siglip", "SigLIP"), ("EVA", "EVA-CLIP"), ("VLM2Vec", "language model"),
     ("e5-v", "language model"), ("Qwen", "language model"), ("GPT", "language model"), ("LLaVA", "language model"),
+    ("VILA", "language model"),
     ("flava", "FLAVA"), ("clipcap", "captioner"), ("clip", "CLIP"), ("blip", "BLIP"), ("albef", "ALBEF"),
     ("pevl", "ALBEF"), ("x-vlm", "ALBEF"), ("ofa", "OFA"), ("vil", "ViLT, ViLBERT, VILLA"), ("vs", "VSE, VSRN"),
 )  # fmt: skip

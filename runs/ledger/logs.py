@@ -32,6 +32,7 @@ STATED = {
     "instruct_blip": (81.4, 81.3, 73.7, 15.4),
     "llava": (78.0, 82.5, 71.1, 18.2),
 }
+OTHERS = {"clipscore": (87.8, 1.4), "alignscore": (88.5, 1.2), "viescore": (51.9, 34.3)}  # docs/appendix/t2i.md
 
 
 class Number(NamedTuple):
@@ -151,6 +152,12 @@ def scorers(at: Path) -> Iterator[Number]:
         found = (*(100 * float(one.original.mean()) for one in by), 100 * float(by[0].augmented.mean()), changes)
         for what, number, value in zip(("by DSG", "by TIFA", "by both", "changes"), values, found, strict=True):
             yield Number(f"{model}, {len(dsg):,} pairs of images", what, number, value)
+
+    for scorer, (right, ties) in OTHERS.items():
+        scores = [(row.caption, row.negative_images[0].caption) for row in pairs(at, scorer, scorer)]
+        won, tied = (100 * sum(one) / len(scores) for one in ([a > b for a, b in scores], [a == b for a, b in scores]))
+        yield Number(f"{scorer}, {len(scores):,} pairs of images", "right", right, won)
+        yield Number(f"{scorer}, {len(scores):,} pairs of images", "ties", ties, tied)
 
 
 def pairs(at: Path, first: str, second: str) -> list[ItemScores]:

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import twice
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from answers import SOURCES, Bench, Entry, Floats, read_all
+from answers import SOURCES, Bench, Entry, Floats, Ledger, read_all
 from needs import existing
 from siglip import history
 
@@ -39,7 +40,7 @@ from equipoise.report.page import page_part
 HERE = Path(__file__).resolve().parent
 MARK = '<meta name="generator" content="equipoise ledger">'
 NEEDED = [
-    "bivlc", "predicate_noun/eval_set.json",
+    "bivlc", "predicate_noun/eval_set.json", "harness_logs", "t2i_scores",
     *(f"published_scores/{name}" for name in "sugarcrepe sugarcrepe_pp sugarcrepe_gpt4v vsr vsr_vlm winoground valse "
       "whatsup_llava bivlc mieb.jsonl.gz mieb_siglip_history.csv".split()),
 ]  # fmt: skip
@@ -115,6 +116,12 @@ def tiers(entries: Sequence[Entry], cluster: Floats) -> list[int]:
             group[one] = level
         left = [one for one in left if one not in same]
     return group
+
+
+def everything(shared: Path) -> Ledger:
+    """Where a model was asked twice comes first; mteb's totals come last."""
+    (benches, entries), (also, more) = read_all(shared), twice.read_all(shared)
+    return dict(sorted((benches | also).items(), key=lambda one: not one[1].second)), [*entries, *more]
 
 
 def measured(benches: dict[str, Bench], entries: Sequence[Entry]) -> list[dict[str, Any]]:
@@ -270,7 +277,7 @@ def text(bench: Bench, item: int) -> str:
 
 
 def page(shared: Path) -> str:
-    benches, entries = read_all(shared)
+    benches, entries = everything(shared)
     rows = measured(benches, entries)
     texts = {name: {} for name in benches}
     for row in rows:
@@ -297,7 +304,7 @@ def page(shared: Path) -> str:
     )
     environment.filters["id"] = id
     script = (HERE / "ledger.js").read_text(encoding="utf-8")
-    answered, twice = [row for row in rows if row["right"]], [row for row in rows if row["flips"]]
+    answered, again = [row for row in rows if row["right"]], [row for row in rows if row["flips"]]
     return environment.get_template("ledger.html").render(
         style=page_part("report.css"),
         script=script,
@@ -308,7 +315,7 @@ def page(shared: Path) -> str:
         benches=benches,
         families=sorted({one.family for one in entries}),
         tests={row["bench"].name: row["test"] for row in rows},
-        twice=[len(twice), len({row["entry"].model for row in twice})],
+        twice=[len(again), len({row["entry"].model.partition(",")[0] for row in again})],
         models=len({row["entry"].model for row in answered}),
         answers=sum(row["right"].n * (2 if row["flips"] else 1) for row in answered),
         answered=[len(answered), len({row["bench"].name for row in answered})],
@@ -321,7 +328,7 @@ def page(shared: Path) -> str:
 
 def markdown(shared: Path) -> str:
     """The table of docs/ledger.md: every model that was asked in two ways."""
-    rows = [row for row in measured(*read_all(shared)) if row["flips"]]
+    rows = [row for row in measured(*everything(shared)) if row["flips"]]
     lines = [
         "| benchmark | model | first | second | both | changes | n |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",

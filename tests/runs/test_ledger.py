@@ -50,7 +50,7 @@ def test_courts_find_planted_labels_sooner_than_counting(ledger: Any) -> None:
 
 @pytest.fixture(scope="module")
 def answered(ledger: Any) -> Any:
-    return ledger("answers").read_all(SHARED)
+    return ledger("make").everything(SHARED)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +69,8 @@ def rows(ledger: Any, answered: Any) -> list[dict[str, Any]]:
         ("VSR, inverse", "Qwen2-VL-7B", [87.6, 85.8, 81.7, 10.1], 169),
         ("What's Up", "LLaVA", [58.4, 55.3, 33.5, 54.1], 418),
         ("Predicate-noun", "CLIP", [52.1, 52.7, 42.7, 19.4], 2584),
+        ("TDBench, turned by 90°", "GPT-4.1", [75.0, 73.4, 66.8, 18.5], 1152),
+        ("T2I judges, DSG then TIFA", "InstructBLIP", [81.4, 81.3, 73.7, 15.4], 23437),
     ],
 )
 def test_the_numbers_are_those_of_the_sources(
@@ -154,18 +156,18 @@ def test_the_page_in_a_browser(browser: Any, ledger: Any, page: str, tmp_path: P
         shown = visit((tmp_path / "ledger.html").as_uri(), width)
         assert shown.evaluate("document.documentElement.scrollWidth") == width
         assert shown.locator("figure").count() == 4
-        assert shown.locator("#count").inner_text() == "13 of 351 results"
+        assert shown.locator("#count").inner_text() == "29 of 367 results"
         assert "3 more are hidden" in shown.locator('tbody[data-bench="SugarCrepe"] .rest').inner_text()
         shown.select_option("#f-bench", "")
         longest = "Math.max(...[...document.querySelectorAll('#table tbody')].map((body) => "
         assert shown.evaluate(longest + "body.querySelectorAll('tr[data-family]:not([hidden])').length))") == 5
         shown.select_option("#f-family", "SigLIP")
         shown.select_option("#f-bench", "Winoground")
-        assert shown.locator("#count").inner_text() == "75 of 351 results", "another benchmark shows every family"
+        assert shown.locator("#count").inner_text() == "75 of 367 results", "another benchmark shows every family"
         shown.select_option("#f-family", "SigLIP")
-        assert shown.locator("#count").inner_text().startswith("0 of 351 results: no model of this family")
+        assert shown.locator("#count").inner_text().startswith("0 of 367 results: no model of this family")
         shown.select_option("#f-family", "OFA")
-        assert shown.locator("#count").inner_text() == "4 of 351 results"
+        assert shown.locator("#count").inner_text() == "4 of 367 results"
         assert shown.locator("#table tbody tr[data-family]:visible").count() == 4
         shown.locator("figure button.to").nth(1).click()
         dialog = shown.locator("dialog")
@@ -181,14 +183,14 @@ def page(ledger: Any, answered: Any, rows: list[dict[str, Any]]) -> str:
     """Of the rows above: to measure them again takes 20 seconds."""
     make = ledger("make")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(make, "read_all", {SHARED: answered}.__getitem__)
+        patch.setattr(make, "everything", {SHARED: answered}.__getitem__)
         patch.setattr(make, "measured", lambda *given: [dict(row) for row in rows] if given == answered else None)
         return str(make.page(SHARED))
 
 
 def test_the_page_says_how_few_were_asked_in_two_ways(page: str) -> None:
-    assert "Only 13 published results, of 10 models, ask in two ways" in page
-    assert "The table has 351 results on 16 benchmarks. 111 of them, on 10 benchmarks" in page
+    assert "29 published results, of 16 models, ask in two ways" in page
+    assert "The table has 367 results on 27 benchmarks. 127 of them, on 21 benchmarks" in page
     assert "The other 240 are mteb’s totals on 6 benchmarks, published without answers" in page
 
 

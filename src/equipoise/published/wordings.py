@@ -136,14 +136,16 @@ def _in_wordings(before: Mapping[str, Any], row: Mapping[str, Any], called: str)
 def _statements(sheet: Sheet) -> Foreign:
     """The answers to statements with one photo each, or with a blank one, another's or none."""
     condition = str(sheet.rows[0]["condition"])
-    if any(row["expected_transformed_label"] in _TRUTH for row in sheet.rows):
+    if _is_reworded(sheet.rows):
         raise UserError(
             f"{sheet.path}: reworded statements ({condition}); name the file of the statements as they are too: "
             f"equipoise metrics NORMAL.csv {sheet.path.name} --bench vsr-pairs"
         )
     rows = []
     for row in sheet.rows:
-        right, answered = row["prediction"] == row["ground_truth"], row["prediction"] in _TRUTH
+        turned = row["expected_transformed_label"] in _TRUTH  # the truth of another photo
+        truth = row["expected_transformed_label"] if turned else row["ground_truth"]
+        right, answered = row["prediction"] == truth, row["prediction"] in _TRUTH
         answers = (Answer(right=right, choice=row["prediction"] if answered else None),)
         image = row.get("source_image_id") or None
         rows.append(outcome(row["example_id"], image, right, _tags(row, condition), answers=answers))
