@@ -69,3 +69,16 @@ def test_training_is_bit_for_bit_that_without_it(clip, batches, tiny_items, tmp_
     state = torch.load(tmp_path / "b" / "equipoise-best.ckpt", weights_only=False)
     assert kept["step"] == best == state["global_step"]
     assert trainer.checkpoint_callback.best_model_score == pytest.approx(seen[best])
+
+
+def test_weights_that_are_divided_are_refused(tiny_items, tmp_path) -> None:
+    from types import SimpleNamespace
+
+    from lightning.pytorch.strategies import FSDPStrategy
+
+    from equipoise.core.errors import UserError
+    from equipoise.integrations import EquipoiseLightning
+
+    watching = EquipoiseLightning(tiny_items(24), images=tmp_path / "images")
+    with pytest.raises(UserError, match="FSDPStrategy divides the weights"):
+        watching.on_train_start(SimpleNamespace(strategy=FSDPStrategy()), None)

@@ -41,6 +41,9 @@ class EquipoiseLightning(_pl.Callback):  # type: ignore[misc, name-defined]
         self._measured: int | None = None
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        strategy = type(trainer.strategy).__name__
+        if strategy.startswith(("FSDP", "DeepSpeed", "ModelParallel")):
+            raise UserError(f"EquipoiseLightning: {strategy} divides the weights, so one process cannot measure")
         self.watched.begin(Path(trainer.default_root_dir), resumed=trainer.global_step > 0)
         self._measured = trainer.global_step
         if trainer.global_step == 0:
