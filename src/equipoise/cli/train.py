@@ -317,7 +317,7 @@ def _before_and_after(base: str, made: str, watch: Path, images: Path, out: Path
     folders = [out / "before", out / "after"]
     for folder, spec in zip(folders, (base, made), strict=True):
         model = load_model(spec, device=device)
-        evaluate(model, items, images=source, name="watch", out=folder / "watch", cache=cache)
+        evaluate(model, items, images=images, name="watch", out=folder / "watch", cache=cache)
         if len(photos) > 1:
             captions = caption_set("watch-retrieval", None, source, from_items(items))
             evaluate_set(model, captions, out=folder / "watch-retrieval", cache=cache)

@@ -104,9 +104,12 @@ class Bar:
 
     def __post_init__(self) -> None:
         self.first = self.done  # what an earlier command did does not count for the rate
+        self.ended = 0.0  # once it is done its rate stays
 
     def value(self) -> dict[str, Any]:
-        rate = (self.done - self.first) / max(time.monotonic() - self.began, 1e-9)
+        if not self.ended or self.done < self.total or not self.total:
+            self.ended = time.monotonic()
+        rate = (self.done - self.first) / max(self.ended - self.began, 1e-9)
         parts = {"what": self.what.strip(), "done": self.done, "total": self.total, "unit": self.unit}
         return parts | {"rate": round(rate, 3)}
 
