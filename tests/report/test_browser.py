@@ -11,7 +11,9 @@ import pytest
 from tests import browsing
 from tests.browsing import Visit, visiting
 from tests.report.test_page import HOSTILE, hostile
+from typer.testing import CliRunner
 
+from equipoise.cli import app
 from equipoise.data.items import ImageRef
 from equipoise.report.chapters import Chapter, read_chapters
 from equipoise.report.orderings import CLASSES, OUTCOMES
@@ -193,3 +195,21 @@ def test_a_phone_has_the_name_of_each_number_above_it(make_runs: Runs, visit: Ca
     )
     assert names == ['"Original"', '"Augmented"', '"Brittleness"', '"Ties"']
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_card_on_a_phone_has_the_name_of_each_number_above_it(browser: Any, tmp_path: Path) -> None:
+    log, said = tmp_path / "m_CCBench.tsv", "A very long answer, " * 40
+    rows = ["index question A B answer prediction".split(), ["0", "What?", "cat", "dog", "A", "A"]]
+    rows.append(["1", "Who?", "he", "she", "B", said])
+    log.write_text("\n".join(map("\t".join, rows)) + "\n")
+    run = CliRunner().invoke
+    assert run(app, ["metrics", str(log), "--out", str(tmp_path / "run")]).exit_code == 0
+    assert run(app, ["report", str(tmp_path / "run"), "--out", str(tmp_path / "card.html")]).exit_code == 0
+    with visiting(browser) as opened:
+        page = opened((tmp_path / "card.html").as_uri(), 390, "light")
+        names = page.locator("tbody tr:first-child td").evaluate_all(
+            "all => all.map(one => getComputedStyle(one, '::before').content)"
+        )
+        assert names[:4] == ['"percent"', '"n"', '"by chance"', '"what it counts"'] and '"said"' in names
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        assert page.locator(".said").evaluate_all("all => Math.min(...all.map(one => one.clientWidth))") > 250
