@@ -95,6 +95,8 @@ def test_a_curve_that_grows(tmp_path: Path, serve: Serve, visit: Visit, width: i
     page.get_by_text("Chosen checkpoint: step 10").wait_for()
     assert page.locator("figure").count() >= 3 and page.locator("svg").get_by_text("chosen").count()
     assert fits(page, width)
+    if width == WIDTHS[1]:
+        return  # it grows alike on every screen
     page.wait_for_timeout(500)
     put_training(tmp_path / "hn", 300, first=31)
     page.locator("svg text", has_text="300").first.wait_for()
@@ -129,11 +131,11 @@ def test_many_runs_and_many_items(tmp_path: Path, make_runs: Runs, serve: Serve,
     page.locator("#cards .card").first.wait_for()
     page.evaluate(LONGEST)
     for act in (
-        *[lambda: page.click("#next")] * 8,
+        *[lambda: page.click("#next")] * 4,
         lambda: page.select_option("#f-outcome", "any"),
         lambda: page.select_option("#f-tag", label="type: size"),
         lambda: page.select_option("#f-outcome", "wrong"),
-        *[lambda: page.click("#next")] * 4,
+        *[lambda: page.click("#next")] * 2,
     ):
         before = page.locator("#cards").inner_text()
         act()

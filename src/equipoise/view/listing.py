@@ -19,7 +19,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from equipoise.core.errors import UserError, printable
 from equipoise.core.files import sha256_json
 from equipoise.core.progress import STATUS, is_alive
-from equipoise.core.run_folder import CLAIM
 from equipoise.evaluation.metrics import shown
 from equipoise.evaluation.record import Numbers
 from equipoise.report.tables import percent
@@ -249,7 +248,7 @@ def version(rows: list[Row]) -> str:
 def refuse_links(root: Path, folder: Path) -> None:
     """Raise where a file of a run is a link out of `root`, or no plain file."""
     for entry in folder.iterdir():
-        if entry.name == CLAIM or entry.is_dir():
+        if entry.is_dir():
             continue
         target = entry.resolve()
         if root not in target.parents or not target.is_file():
