@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,19 @@ def test_strange_files_are_refused_with_a_sentence(tmp_path: Path) -> None:
     half = tmp_path / "half.json"
     half.write_text(json.dumps({"eval": {}, "samples": [sample(1, "A", "C")]})[:-1])
     assert "cut off" in refused(half)
+
+
+def test_a_long_log_takes_little_memory(tmp_path: Path) -> None:
+    """Answers of thousands of words are cut as they are read: the log is never whole in memory."""
+    said = {"doc_id": 0, "doc": {"question": "Red?"}, "target": "A", "acc": 1.0}
+    long = {"filtered_resps": ["because " * 5000 + "The answer is A"], "resps": [["because " * 5000]]}
+    path = lines(tmp_path / "samples_long.jsonl", [said | long | {"doc_id": number} for number in range(200)])
+    assert path.stat().st_size > 15e6
+    tracemalloc.start()
+    found = measured(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (found.metrics.overall.n, most < path.stat().st_size / 3) == (200, True)
 
 
 @pytest.fixture

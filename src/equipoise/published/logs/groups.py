@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from equipoise.core.errors import UserError
 from equipoise.data.readers.records import short
@@ -19,6 +19,9 @@ from equipoise.published.sheets import Foreign
 
 _OF_FILES = ("prompt", "context", "picture")
 MOST_KEPT = 400  # characters of a question that a run keeps
+Record = TypeVar("Record", ItemScores, Answer)
+# A log may have a million rows; each would keep a set of the names of its fields, a third of its memory.
+_NAMES = {one: set(one.model_fields) for one in (ItemScores, Answer)}
 
 
 def items_of(log: Log) -> Foreign:
@@ -40,9 +43,10 @@ def items_of(log: Log) -> Foreign:
                 else f"{log.dataset}/{group[0].key}{f'#{number}' if number > 1 else ''}",
                 image=group[0].image,
                 tags=_tags(group) | ({"question": group[0].question[:MOST_KEPT]} if group[0].question else {}),
-                answers=tuple(_answers(found)),
+                answers=tuple(map(_light, _answers(found))),
             )
         )
+        _light(rows[-1])
     notes = [_took(log, rows), *_of_scores(log), *log.notes, *_missing(log, rows)]
     if left_out:
         notes.append(
@@ -52,6 +56,11 @@ def items_of(log: Log) -> Foreign:
     notes += [line for name in _OF_FILES if name in variants for line in _by_variant(rows, name)]
     notes += [*_never_change(rows), *_unshuffled(groups, rows)]
     return Foreign(f"{log.harness}: {log.dataset}", rows, notes=notes, model=log.model)
+
+
+def _light(record: Record) -> Record:
+    object.__setattr__(record, "__pydantic_fields_set__", _NAMES[type(record)])
+    return record
 
 
 def _names(log: Log) -> str:
