@@ -47,6 +47,10 @@ def show(
     name: Bench,
     source: Path | None = typer.Option(None, help="folder of the annotation files, to show ceilings"),
     as_json: bool = typer.Option(False, "--json", help="print the facts as JSON"),
+    samples: int | None = typer.Option(None, min=1, help="write a page with so many random items; needs --out"),
+    out: Path | None = typer.Option(None, help="the page of --samples, an .html file"),
+    images: Images = None,
+    seed: int = typer.Option(0, min=0, help="of --samples: another seed draws other items"),
 ) -> None:
     """All about one benchmark. Splits, chance, ties, averages, licence, citation, and how to get it.
 
@@ -55,6 +59,15 @@ def show(
     from equipoise.benchmarks import registry
     from equipoise.benchmarks.facts import describe, facts
 
+    if (samples is None) != (out is None):
+        raise UserError("--samples and --out go together: --samples 12 --out page.html")
+    if samples is not None and out is not None:
+        from equipoise.report.samples import write_samples
+
+        items, benchmark = registry.load(name, source)
+        write_samples(out, benchmark.title, items, samples, seed, images)
+        typer.echo(printable(f"wrote {out}: {min(samples, len(items))} of {len(items):,} items"))
+        return
     several = [registry.show(one, source) for one in registry.expand(name)]
     if as_json:
         found = [facts(one) | ({"ceilings": ceilings.model_dump()} if ceilings else {}) for one, ceilings in several]
