@@ -43,7 +43,6 @@ READINGS = "thirty-second thirty-third thirty-fourth thirty-fifth"
 COMMANDS = {  # home: what prints it; with DATA, only where that folder is
     "coco": "runs/coco/table.py",
     "coco-short": "runs/coco/table.py --short",
-    "flickr8k": "runs/flickr8k/table.py",
     "readings": f"runs/perturb_reading.py published {READINGS}",
     "reread": "runs/perturb_reading.py published thirty-third",
     "ledger": "runs/ledger/make.py --markdown --shared DATA",

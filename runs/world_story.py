@@ -28,7 +28,7 @@ MORE = (  # what the photographs' tables have besides
     Row("usual + positives", "", KAMATH, "usual"),
     Row("Equipoise, usual", "", OURS.recipe, "usual"),
 )
-PHOTOS = {  # our row: the same in runs/coco/results and runs/flickr8k/results
+PHOTOS = {  # our row: the same in runs/coco/results
     USUAL.label: "hn-negclip",
     "usual + positives": "hp-hn-negclip",
     "matched negatives": "hn",
@@ -53,7 +53,7 @@ def on_photos(path: Path) -> dict[str, dict[str, float]]:
     found: dict[str, dict[int, dict[str, float]]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         one = json.loads(line)
-        if one.get("stage", "final") in ("final", "styles"):
+        if one["stage"] == "final":
             found.setdefault(one["name"], {})[one["seed"]] = one["found"]
 
     def change(name: str, keys: Sequence[str]) -> float:
@@ -119,11 +119,10 @@ def main() -> None:
         print(f"{label:20}" + ", ".join(f"{column} {value:+.1f}" for column, value in old_points[label].items()))
     print("\nSpearman's correlation with photographs, over recipes and columns (points against captions alone):")
     new_points = on_world(models, story)
-    for place in ("coco", "flickr8k"):
-        for tower, name in (("m", "MiniLM"), ("s", "from scratch")):
-            photos = on_photos(RUNS / place / "results" / f"{tower}.jsonl")
-            (was, n), (now, _) = agreement(old_points, photos), agreement(new_points, photos)
-            print(f"{place:9} {name:13} n = {n}: before {was:+.2f}, now {now:+.2f}")
+    for tower, name in (("m", "MiniLM"), ("s", "from scratch")):
+        photos = on_photos(RUNS / "coco" / "results" / f"{tower}.jsonl")
+        (was, n), (now, _) = agreement(old_points, photos), agreement(new_points, photos)
+        print(f"COCO {name:13} n = {n}: before {was:+.2f}, now {now:+.2f}")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 
 import numpy as np
 from bases import score

@@ -16,7 +16,7 @@ DATA/{dev,test}-negclip.jsonl          NegCLIP's published negatives; the positi
 DATA/{dev,test}-vsr_{symmetric,inverse}.jsonl   VSR statements with a true rewording and a false one (vsr-pairs)
 DATA/{dev,test}-human.jsonl            three human captions: two of the photo, one of the photo with the nearest words
 DATA/test-foil.jsonl                   VALSE's foil-it; the positive is another caption of the photo
-DATA/train*.jsonl, DATA/{dev,test}-{seen,unseen,swap}.jsonl   as in runs/flickr8k/data.py, written by our engine
+DATA/train*.jsonl, DATA/{dev,test}-{seen,unseen,swap}.jsonl   written by our engine, cut by splits.py
 DATA/{train,dev,test}-phrases.jsonl    short phrases out of the captions, with their edits (phrases.py)
 DATA/train-{thesaurus,known}.jsonl     short phrases reworded without and with REPLACE's words (thesaurus.py)
 DATA/dev-replace.jsonl                 short phrases reworded with REPLACE's words
@@ -44,13 +44,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 
 from needs import existing
 from phrases import phrases, written
 from PIL import Image
+from splits import for_testing, held_out
 from thesaurus import published, reworded
 
 from equipoise.benchmarks import registry
@@ -291,8 +290,6 @@ def pack(git: str, blobs: dict[str, str], names: list[str], folder: Path, a_file
 
 
 def edit(options: argparse.Namespace) -> None:
-    from data import for_testing, held_out  # of runs/flickr8k
-
     out = options.out
     found: dict[tuple[str, str], list[Item]] = {}
     for split, styles in (("test", ("balanced", "swaps")), ("dev", ("balanced", "swaps")), ("train", tuple(STYLES))):

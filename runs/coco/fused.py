@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from base import Trained  # of runs/flickr8k
 from torch import Tensor, nn
+from trained import Trained
 from transformers import BlipTextConfig
 from transformers.models.blip.modeling_blip_text import BlipTextLayer
 
@@ -54,7 +54,7 @@ class Fused(nn.Module):
     def look(self, grid: Tensor) -> tuple[Tensor, Tensor]:
         """The photo's mean before its projection, and the states that the text looks at."""
         with torch.no_grad():
-            seen = grid if self.block is None else self.block(grid)
+            seen = self.block(grid)
             seen = self.top.top_activation(self.top.top_bn(self.top.top_conv(seen))).flatten(2).transpose(1, 2)
             mean = seen.mean(1)
         return mean, self.states(torch.cat([mean[:, None], seen], 1)) + self.places

@@ -1,7 +1,7 @@
 """CE-XVLM on COCO's photos: a small model with a matching head, finetuned with and without CE-CLIP's losses.
 
     python runs/coco/matching.py DATA --out OUT --device cuda --jobs 3    resumes: a finished model is not trained again
-    python runs/flickr8k/keep.py OUT/x --stages final --out runs/coco/results/x.jsonl
+    python runs/coco/keep.py OUT/x --stages final --out runs/coco/results/x.jsonl
 
 fused.py has the model: new layers and a matching head on a taught base of base.py. First the new layers learn from
 captions alone, and the base stays as it is (`base`). Then everything but the image tower is finetuned, by every
@@ -35,20 +35,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 
+import judging
 import numpy as np
-import run as flickr  # of runs/flickr8k
 import torch
-from base import Trained, finished
 from fused import NEW, Fused, FusedTowers
 from needs import existing, made_from
 from numpy.typing import NDArray
 from retrieval import outcomes
 from scores import read_scores, write_scores
 from torch import Tensor
+from trained import Trained, finished
 from views import FIXED
 from views import photos_of as read_photos_of
 
@@ -69,7 +67,7 @@ SEEDS = range(6)
 BATCH = 256
 HEAD_RATE, RATE = 4e-4, 1e-4
 HEAD_PASSES, PASSES = 1.0, 0.5  # over the training captions
-VIEWS = (0, FIXED)  # of a training photo: the whole and a part (runs/flickr8k/views.py)
+VIEWS = (0, FIXED)  # of a training photo: the whole and a part (views.py)
 FIRST = 10  # photos or captions of a search that the head orders again
 METRICS = ("original", "augmented", "brittleness")
 CE = ce_xvlm_zhang_2024()
@@ -107,8 +105,8 @@ def settings(seed: int, rate: float, passes: float) -> dict[str, Any]:
 def fit(network: Fused, recipe: Recipe, items: Sequence[Item], trained: Trained, where: dict[str, str]) -> float:
     """Train what has gradients; the mean loss of the last steps."""
     recipe = replace(recipe, needs=replace(recipe.needs, distinct_images=True))
-    flickr.know(flickr.tokens("x"))
-    part = Part(items, flickr.source(f"{where['data']}/photos"))
+    judging.know(judging.tokens("x"))
+    part = Part(items, judging.source(f"{where['data']}/photos"))
     data = TrainingData([part], recipe, trained.model.preprocess, TextChunks(trained.model))
     place = {name: np.array(number) for number, name in enumerate(photos_of(where["data"], "train"))}
     data._pooled = {key: place[key[1]] for key in data._keys if isinstance(key, tuple)}
@@ -141,7 +139,7 @@ class Matcher:
 
     @torch.inference_mode()
     def __call__(self, photos: Sequence[str], texts: Sequence[str], size: int = 1000) -> NDArray[np.float32]:
-        ids = TextChunks(self.model)._ids(texts)  # which `flickr.know` has shared
+        ids = TextChunks(self.model)._ids(texts)  # which `judging.know` has shared
         order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
         found = np.zeros(len(ids), np.float32)
         for rows in (order[start : start + size] for start in range(0, len(ids), size)):
@@ -153,21 +151,21 @@ class Matcher:
         return found
 
 
-def judge(matcher: Matcher, pooled: flickr.Vectors, contrast: Path, scores: Path, data: str) -> dict[str, float]:
-    """The head on all test items; `contrast` has the scores that flickr.judge wrote of the contrastive part."""
+def judge(matcher: Matcher, pooled: judging.Vectors, contrast: Path, scores: Path, data: str) -> dict[str, float]:
+    """The head on all test items; `contrast` has the scores that judging.judge wrote of the contrastive part."""
     kept = {key: value for key, value in read_scores(contrast).items() if not key.startswith("experts")}
     found: dict[str, float] = {}
-    for kind in flickr.kinds(data, "test"):
-        items = flickr.items_of(f"{data}/test-{kind}.jsonl")
+    for kind in judging.kinds(data, "test"):
+        items = judging.items_of(f"{data}/test-{kind}.jsonl")
         photos = [item.image.path for item in items if item.image]
         texts = [(item.caption, item.positives[0].text, item.negatives[0].text) for item in items]
         kept[f"{kind}/scores"] = np.stack([matcher(photos, own) for own in zip(*texts, strict=True)])
         for metric, outcome in zip(METRICS, outcomes(*kept[f"{kind}/scores"]), strict=True):
             found[f"{kind}/{metric}"] = 100 * float(outcome.mean())
     names = photos_of(data, "test")
-    captions = [item.caption for item in flickr.items_of(f"{data}/test-captions.jsonl")]
-    images = flickr.projected(matcher.model, pooled, names)
-    cosines = flickr.texts(matcher.model, captions, flickr.tokens("x")) @ np.stack([images[name] for name in names]).T
+    captions = [item.caption for item in judging.items_of(f"{data}/test-captions.jsonl")]
+    images = judging.projected(matcher.model, pooled, names)
+    cosines = judging.texts(matcher.model, captions, judging.tokens("x")) @ np.stack([images[name] for name in names]).T
     mine = kept["captions/photo"][:, None] == np.arange(len(names))
 
     def matched(caption: NDArray[Any], photo: NDArray[Any]) -> NDArray[Any]:
@@ -223,9 +221,9 @@ def work(task: tuple[str, int, dict[str, str]]) -> None:
             recipe = replace(RECIPES[name.removesuffix("-swaps")], **settings(seed, RATE, PASSES))
             row["loss"] = fit(network, recipe, TEXTS[row["train"]], trained, where)
         row |= {"seed": seed, "split": "test", "taught": round(time.monotonic() - started, 1)}
-        pooled = flickr.pooled(f"{where['out']}/pooled-{base}.npz")
+        pooled = judging.pooled(f"{where['out']}/pooled-{base}.npz")
         scores = [out / "scores" / f"{name}{part}-{seed}.npz" for part in ("", "-itm")]
-        found = [flickr.judge(trained.model, data, f"{data}/photos", "test", pooled, flickr.tokens("x"), scores[0])]
+        found = [judging.judge(trained.model, data, f"{data}/photos", "test", pooled, judging.tokens("x"), scores[0])]
         found += [judge(Matcher(network, trained, where), pooled, *scores, data)]
     except Exception as error:  # one model that fails must not cost the others
         print(f"{name}-{seed}: {type(error).__name__}: {error}", flush=True)
@@ -260,7 +258,7 @@ def main() -> None:
     pooled = [options.out / (f"pooled-t.{seed}.npz" if seed else "pooled-t.npz") for seed in options.seeds]
     if missing := [str(path) for path in pooled if not path.exists()]:
         parser.error(f"missing: {', '.join(missing)}, which base.py writes")
-    tests = [f"test-{kind}" for kind in ("captions", *flickr.kinds(data, "test"))]
+    tests = [f"test-{kind}" for kind in ("captions", *judging.kinds(data, "test"))]
     files = [options.data / f"{name}.jsonl" for name in ("train-captions", "train-balanced", "train-swaps", *tests)]
     made_from(options.out / "x" / "texts.sha256", files)
     where = {"data": data, "out": str(options.out), "device": options.device}
@@ -271,7 +269,7 @@ def main() -> None:
         for one, two in zip(balanced, swaps, strict=True)
     ]  # fmt: skip
     for name in tests:
-        flickr.items_of(f"{data}/{name}.jsonl")
+        judging.items_of(f"{data}/{name}.jsonl")
     for split in ("train", "test", "extra"):
         photos_of(data, split)
     gc.freeze()

@@ -2,7 +2,7 @@
 
     python runs/coco/base.py DATA --wheel LITE2.whl --minilm FOLDER --out OUT
     python runs/coco/run.py DATA --out OUT --device cuda --jobs 12      resumes: a finished model is not trained again
-    python runs/flickr8k/keep.py OUT/m --stages search final --out runs/coco/results/m.jsonl
+    python runs/coco/keep.py OUT/m --out runs/coco/results/m.jsonl
 
 `search`: every recipe of the contest has the same 20 settings on one base of each text tower: four kinds of training
 (`TRIED`), each averaged with the base in five shares. `chosen` has the rule. `final`: everything that is in the tables,
@@ -28,19 +28,16 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 
-import run as flickr  # of runs/flickr8k, which comes first
+import judging
 import torch
 from choice import worth
-from jobs import OURS, Job
 from needs import existing, made_from
 
 from equipoise.core.files import atomic_write
@@ -52,6 +49,7 @@ from equipoise.train.run.loop import train
 from equipoise.train.run.options import Hardware, Saving
 
 RATE, BATCH = 5e-5, 256
+OURS = "equipoise_2026"
 PAPER, CE = "hard_positives_kamath_2024", "ce_clip_zhang_2024"
 SEEDS = range(9)
 CONTEST = {
@@ -64,6 +62,15 @@ TRIED = [  # texts, times the rate, passes over the captions
     ("thesaurus", 3.0, 2), ("phrases", 3.0, 2), ("thesaurus", 3.0, 1), ("balanced", 3.0, 1),
 ]  # fmt: skip
 SHARES = (0.4, 0.5, 0.6, 0.8, 1.0)  # of the finetuned weights; the rest is the base's
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+    recipe: str | None = None  # None: the base as it is
+    options: tuple[tuple[str, Any], ...] = ()
+    speed: float = 1.0  # times the learning rate of the others
+    train: str = "balanced"  # whose texts: TEXTS
 
 
 def job(name: str, recipe: str | None, texts: str = "balanced", speed: float = 1.0, **options: Any) -> Job:
@@ -189,10 +196,10 @@ def work(task: Task) -> None:
             shares = [wise]
         elif stage == "search" and job.name != "control":
             shares = list(SHARES)
-        rows = flickr.pooled(str(out / f"pooled-{base}.npz"))
-        flickr.remember(rows)
-        words = flickr.tokens(tower)
-        flickr.know(words)
+        rows = judging.pooled(str(out / f"pooled-{base}.npz"))
+        judging.remember(rows)
+        words = judging.tokens(tower)
+        judging.know(words)
         start = f"hf:{out}/base/{base}-0/model"
         model = load_model(start, device=device if job.recipe is None else "cpu")
         assert isinstance(model, ClipModel)
@@ -207,7 +214,7 @@ def work(task: Task) -> None:
                 TEXTS[job.train],
                 model,
                 folder,
-                images=flickr.source(photos),
+                images=judging.source(photos),
                 hardware=Hardware(device=device, compiled=False),
                 saving=Saving(every=10**6, keep=1),
                 show=False,
@@ -223,7 +230,7 @@ def work(task: Task) -> None:
         row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "train": job.train}
         row |= {"speed": job.speed, "base": base, "seed": seed, "split": split}
         if stage == "final" and job.name == "control":
-            found = flickr.judge(model, data, photos, "dev", rows, words)
+            found = judging.judge(model, data, photos, "dev", rows, words)
             write(own / "shares" / f"control-{seed}.json", row | {"split": "dev"}, found)
         if best:
             captions, control = own / f"captions-{seed}.pt", own / "final" / f"control-{seed}"
@@ -236,16 +243,16 @@ def work(task: Task) -> None:
                 average(model, alone, after, share)
                 name = f"{job.name}+captions.{share}"
                 about = row | {"name": name, "wise": share}
-                found = flickr.judge(model, data, photos, "dev", rows, words)
+                found = judging.judge(model, data, photos, "dev", rows, words)
                 write(own / "shares" / f"{name}-{seed}.json", about | {"split": "dev"}, found)
-                found = flickr.judge(model, data, photos, "test", rows, words, own / "scores" / f"{name}-{seed}.npz")
+                found = judging.judge(model, data, photos, "test", rows, words, own / "scores" / f"{name}-{seed}.npz")
                 write(own / "final" / f"{name}-{seed}.json", about, found)
         for share in shares:  # the setting that was chosen comes last: its line says that all are done
             if len(shares) > 1 or best:
                 average(model, before, after, share)
             last = share == shares[-1]
             scores = own / "scores" / f"{job.name}-{seed}.npz" if stage == "final" and last else None
-            found = flickr.judge(model, data, photos, split, rows, words, scores)
+            found = judging.judge(model, data, photos, split, rows, words, scores)
             name = job.name if last else f"{job.name}.{share}"
             seconds = round(time.monotonic() - started, 1)
             write(
@@ -309,8 +316,8 @@ def main() -> None:
     made_from(options.out / "texts.sha256", sorted(options.data.glob("*.jsonl")))
     TEXTS.update(training_texts(options.data))
     for split in ("dev", "test"):
-        for kind in ("captions", *flickr.kinds(where["data"], split)):
-            flickr.items_of(f"{where['data']}/{split}-{kind}.jsonl")
+        for kind in ("captions", *judging.kinds(where["data"], split)):
+            judging.items_of(f"{where['data']}/{split}-{kind}.jsonl")
     tasks = list(tasks_of(options.seeds, options.only, where))
     if any(tower == "m" for tower, *_ in tasks):
         known(options.out, began + options.seconds)
@@ -353,7 +360,7 @@ def known(out: Path, until: float) -> None:
         for text in (item.caption, *(one.text for one in (*item.positives, *item.negatives)))
     }
     ordered = sorted(texts)
-    flickr.tokens("m").update(zip(ordered, (model.truncate(row) for row in model.tokenize(ordered)), strict=True))
+    judging.tokens("m").update(zip(ordered, (model.truncate(row) for row in model.tokenize(ordered)), strict=True))
 
 
 if __name__ == "__main__":

@@ -23,4 +23,3 @@ def test_points_on_photographs_are_those_of_the_docs() -> None:
     assert found["usual negatives"]["usual score"] == pytest.approx(27.6, abs=0.05)
     assert found["usual negatives"]["swapped attributes"] == pytest.approx(40.8, abs=0.05)
     assert len(found) == 5 and all(len(row) == 5 for row in found.values())
-    assert "usual negatives" not in world_story.on_photos(ROOT / "runs/flickr8k/results/m.jsonl")  # it has none

@@ -30,13 +30,13 @@ def equipoise_2026(
     above a replace and a swap negative (`by_operation`). The text tower keeps the two together and the negatives apart.
     The two get the same score. Photos and captions keep the preferences of the base.
 
-    Chosen on Flickr8k's validation photos; docs/appendix/flickr8k.md has the numbers. `gamma` is FSC-CLIP's focal
+    Chosen on Flickr8k's validation photos; docs/coco.md has what it gives. `gamma` is FSC-CLIP's focal
     factor, which did not help. The recipe gains most on substitutions that occur in training and less on unseen ones;
     on the drawn world, with the usual negatives, it is worse on unseen synonyms than captions alone. `by_type` takes
     CE-CLIP's four negatives per step instead: one by swap and one of each type of replaced word."""
     own = (REPLACE, SWAP) if by_operation else (ANY,)
     return Recipe(
-        citation="Equipoise, docs/appendix/flickr8k.md",
+        citation="Equipoise, docs/coco.md",
         terms={
             "clip": (1, two_captions if two_captions_each else clip_loss),
             "rank": (rank_weight, RankEach(gamma, margin)),

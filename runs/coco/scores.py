@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from equipoise.core.files import atomic_write
 
 Arrays = Mapping[str, NDArray[Any]]
-KINDS = ("seen", "unseen", "swap", "type")
 
 
 def numbers(names: Sequence[str], photos: Sequence[str]) -> NDArray[np.int16]:

@@ -1,9 +1,4 @@
-"""Train the bases of bases.py on Flickr8k's 6,000 training photos, and keep the best on dev, as folders of `hf:`.
-
-    python runs/flickr8k/base.py DATA --photos ../shared/data/flickr8k --wheel LITE2.whl --minilm FOLDER --out OUT
-
-OUT/views/     what the frozen Lite2 sees (views.py)
-OUT/base/NAME-0/model, NAME-0.json    each base and its recalls on dev; OUT/chosen.json the chosen of each text tower
+"""Train one base on what the frozen Lite2 saw of the photos (views.py), and judge it on dev.
 
 Not `equipoise train`: a base is not a finetuning. Lite2's own weights stay as they are; what is trained is a block and
 a head on its 9 x 9 positions, the projections and the text tower, at their own rates.
@@ -11,31 +6,24 @@ a head on its 9 x 9 positions, the projections and the text tower, at their own 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import copy
 import dataclasses
 import json
 import math
-import multiprocessing
-import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import torch
-from bases import KEPT, Base, first_round, score, second_round, seeds_round, tails_round
-from needs import existing
-from parts import Shape, dual_encoder
+from bases import Base, score
+from parts import dual_encoder
 from retrieval import recalls
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
-from views import AT_ONCE, FIXED, PARTS, photos_of, see, seen
+from views import FIXED, seen
 
 from equipoise.core.files import atomic_write
 from equipoise.data.items import load_items
@@ -59,7 +47,7 @@ def texts(data: str, split: str) -> tuple[str, ...]:
     for item in load_items(f"{data}/{split}-captions.jsonl"):
         if item.image:
             found.setdefault(item.image.path, []).append(item.caption)
-    return tuple((own * FIVE)[n] for own in found.values() for n in range(FIVE))  # one caption of Flickr8k is empty
+    return tuple((own * FIVE)[n] for own in found.values() for n in range(FIVE))
 
 
 class Trained:
@@ -70,11 +58,9 @@ class Trained:
         self.network = model.network.to(device)
         encoder = self.network.vision_model.encoder
         self.network.vision_model.requires_grad_(False)
-        self.block = encoder.blocks[-1] if base.head == "block" else None
-        self.head = [] if base.head == "linear" else [encoder.top_conv, encoder.top_bn]
-        for module in (*self.head, *([self.block] if self.block is not None else [])):
+        self.block, self.top = encoder.blocks[-1], encoder
+        for module in (encoder.top_conv, encoder.top_bn, self.block):
             module.requires_grad_(True)
-        self.top = encoder
         if not base.begin:
             with torch.no_grad():
                 self.network.logit_scale.fill_(math.log(base.scale))
@@ -89,9 +75,11 @@ class Trained:
         return self.tables[split]
 
     def images(self, grid: Tensor) -> Tensor:
-        states = grid if self.block is None else self.block(grid)
-        states = self.top.top_activation(self.top.top_bn(self.top.top_conv(states)))
-        return normalize(self.network.visual_projection(states.mean((2, 3))).float(), dim=-1)
+        return normalize(self.network.visual_projection(self.pooled(grid)).float(), dim=-1)
+
+    def pooled(self, grid: Tensor) -> Tensor:
+        """What the image tower says before the projection."""
+        return self.top.top_activation(self.top.top_bn(self.top.top_conv(self.block(grid)))).mean((2, 3))
 
     def texts(self, ids: Tensor) -> Tensor:
         return normalize(read_texts(self.network, ids).float(), dim=-1)
@@ -135,7 +123,7 @@ def fit(trained: Trained, data: str, out: str, teachers: Sequence[Teacher] = ())
     pad, first, end = trained.model.pad_id, int(table[0, 0, 0]), trained.model.end_id
     mask = int(trained.model.tokenizer.mask_token_id)
     photos = min(base.photos, grid.shape[1])
-    views = torch.tensor([1 - base.whole, *range(FIXED, FIXED + base.parts)], device=device)
+    views = torch.tensor([0, *range(FIXED, FIXED + base.parts)], device=device)
     epoch = math.ceil(grid.shape[1] * FIVE / (photos * base.captions))
     steps = base.epochs * epoch
     parameters = trained.parameters()
@@ -162,10 +150,6 @@ def fit(trained: Trained, data: str, out: str, teachers: Sequence[Teacher] = ())
         for group in optimizer.param_groups:
             group["lr"] = group["top"] * _rate(step, steps)
         shows = grid[shown, chosen].float()
-        if base.mixed:
-            shows = shows.lerp(
-                shows.roll(1, 0), base.mixed * torch.rand((photos, 1, 1, 1), generator=rng, device=device)
-            )
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             seen, read = trained.images(shows), trained.texts(ids)
         owner = torch.arange(photos, device=device).repeat_interleave(base.captions)
@@ -223,21 +207,37 @@ def _weights(parameters: list[tuple[str, Tensor]], others: list[Tensor]) -> Iter
 
 
 class Teacher:
-    """What a finished base says of all training captions and views: kept, so that a step only looks it up."""
+    """What a finished base says of all training captions and views, out of the file that `teach` wrote."""
 
-    @torch.no_grad()
-    def __init__(self, trained: Trained, data: str, out: str) -> None:
-        grid, table = grids(out, "train", trained.device), trained.table(data, "train")
-        trained.network.eval()
-        with torch.autocast(trained.device, torch.bfloat16, enabled=trained.device == "cuda"):
-            photos = [trained.images(part.float()) for view in grid for part in view.split(500)]
-            read = [trained.texts(trimmed(part, trained.model.pad_id)) for part in table.split(1000)]
-        self.images = torch.cat(photos).view(*grid.shape[:2], -1)
-        self.texts = torch.cat(read).view(grid.shape[1], FIVE, -1)
-        self.scale = trained.network.logit_scale.detach().exp()
+    def __init__(self, path: Path, device: str) -> None:
+        held = torch.load(path, weights_only=True, map_location=device)
+        self.images, self.texts, self.scale = held["images"].float(), held["texts"].float(), held["scale"]
 
     def logits(self, views: Tensor, photos: Tensor, captions: Tensor) -> Tensor:
         return self.scale * self.texts[photos[:, None], captions].flatten(0, 1) @ self.images[views, photos].T
+
+
+@torch.no_grad()
+def teach(trained: Trained, data: str, out: str) -> None:
+    """Write what a base says of all training captions and views: three students share it, and only look it up."""
+    path = taught_by(out, trained.base.begin)
+    if path.exists():
+        return
+    grid, table = grids(out, "train", trained.device), trained.table(data, "train")
+    trained.network.eval()
+    with torch.autocast(trained.device, torch.bfloat16, enabled=trained.device == "cuda"):
+        photos = [trained.images(part.float()) for view in grid for part in view.split(500)]
+        read = [trained.texts(trimmed(part, trained.model.pad_id)) for part in table.split(1000)]
+    images = torch.cat(photos).view(*grid.shape[:2], -1)
+    texts = torch.cat(read).view(grid.shape[1], FIVE, -1)
+    scale = trained.network.logit_scale.detach().exp()
+    path.parent.mkdir(exist_ok=True)
+    with atomic_write(path, "wb", flush=False) as handle:
+        torch.save({"images": images.half(), "texts": texts.half(), "scale": scale}, handle)
+
+
+def taught_by(out: str, name: str) -> Path:
+    return Path(out) / "taught" / f"{name}.pt"
 
 
 @torch.inference_mode()
@@ -245,7 +245,7 @@ def judged(trained: Trained, data: str, out: str, split: str) -> dict[str, float
     network, device = trained.network, trained.device
     training = network.text_model.training
     network.text_model.eval()
-    grid = grids(out, split, device)[1 - trained.base.whole]
+    grid = grids(out, split, device)[0]
     table = trained.table(data, split)
     with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
         images = torch.cat([trained.images(part.float()) for part in grid.split(500)])
@@ -258,8 +258,6 @@ def judged(trained: Trained, data: str, out: str, split: str) -> dict[str, float
 def work(task: tuple[Base, dict[str, str]]) -> None:
     """One base: trained, judged on dev, saved."""
     base, where = task
-    if time.time() > float(where["until"]):
-        return
     out = Path(where["out"])
     folder = out / "base" / f"{base.name}-0"
     line = folder.with_name(folder.name + ".json")
@@ -269,16 +267,12 @@ def work(task: tuple[Base, dict[str, str]]) -> None:
     try:
         if where["device"] == "cuda":
             torch.cuda.set_per_process_memory_fraction(float(where["share"]))
-        if base.begin:
-            trained = finished(out, base.begin, where["device"], base)
-        else:
-            shape = Shape(base.whole, base.head == "block", base.mean, base.embedding)
-            text = Path(where["minilm"]) if base.tower == "minilm" else None
-            words, own = folder.with_name(folder.name + "-words"), texts(where["data"], "train")
-            new = dual_encoder(Path(where["wheel"]), own, words, base.seed, text, base.dropout, shape)
-            trained = Trained(base, new, where["device"])
+        text = Path(where["minilm"]) if base.tower == "minilm" else None
+        words, own = folder.with_name(folder.name + "-words"), texts(where["data"], "train")
+        new = dual_encoder(Path(where["wheel"]), own, words, base.seed, text, base.dropout, base.embedding)
+        trained = Trained(base, new, where["device"])
         data, device = where["data"], where["device"]
-        teachers = [Teacher(finished(out, name, device), data, where["out"]) for name in base.teachers]
+        teachers = [Teacher(taught_by(where["out"], name), device) for name in base.teachers]
         found, epoch = fit(trained, data, where["out"], teachers)
         keep(trained, folder)
     except Exception as error:  # one base that fails must not cost the others
@@ -304,87 +298,10 @@ def keep(trained: Trained, folder: Path) -> None:
     model.save(folder / "model")
 
 
-def finished(out: Path, name: str, device: str, base: Base | None = None) -> Trained:
-    """A base that was saved; `base` says how it is to go on."""
+def finished(out: Path, name: str, device: str) -> Trained:
+    """A base that was saved."""
     model = load_model(f"hf:{out}/base/{name}-0/model", device=device)
     assert isinstance(model, ClipModel)
     row = json.loads((out / "base" / f"{name}-0.json").read_text())["base"]
     row["teachers"] = tuple(row.get("teachers", ()))
-    return Trained(base or dataclasses.replace(Base(**row), begin=name), model, device)
-
-
-def results(out: Path) -> dict[str, dict[str, Any]]:
-    rows = [json.loads(path.read_text()) for path in (out / "base").glob("*-0.json")]
-    return {row["name"]: row for row in rows if "base" in row}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=existing("train-captions.jsonl"))
-    parser.add_argument("--photos", type=existing(), required=True)
-    parser.add_argument("--wheel", type=existing(), required=True)
-    parser.add_argument("--minilm", type=existing(), required=True, help="folder of all-MiniLM-L6-v2")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--jobs", type=int, default=1, help="bases at a time")
-    parser.add_argument("--only", nargs="*", help="names of bases")
-    parser.add_argument("--parts", type=int, default=PARTS, help="parts of each training photo")
-    parser.add_argument("--tails", action="store_true", help="seeds of what was kept, their tails, and soups")
-    parser.add_argument(
-        "--seconds", type=float, default=math.inf, help="no base is begun later; the first round: 60 in 100"
-    )
-    options = parser.parse_args()
-    began, out = time.time(), Path(options.out)
-    where = {
-        key: str(value)
-        for key, value in vars(options).items()
-        if key not in {"only", "jobs", "seconds", "tails", "parts"}
-    }
-    where["share"] = str(0.95 / options.jobs)
-    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        todo: list[tuple[Any, ...]] = []
-        for split, views in (("train", FIXED + options.parts), ("dev", FIXED)):
-            names = photos_of(options.data, split)
-            for start in range(0, len(names), AT_ONCE):
-                path = out / "views" / f"{split}-{start:05d}.pt"
-                todo.append(
-                    (
-                        str(options.wheel),
-                        str(options.photos),
-                        names[start : start + AT_ONCE],
-                        path,
-                        views,
-                        options.device,
-                    )
-                )
-        with multiprocessing.get_context("spawn").Pool(max(options.jobs, len(os.sched_getaffinity(0)) - 2)) as readers:
-            readers.starmap(see, todo, chunksize=1)
-        print(f"photos seen after {time.time() - began:.0f} s", flush=True)
-        bases, following = (seeds_round(), tails_round) if options.tails else (first_round(), second_round)
-        if options.only:
-            bases = [base for base in bases if base.name in options.only]
-        bases = [dataclasses.replace(base, parts=min(base.parts, options.parts)) for base in bases]
-        for part, chunk in [(1.0, bases)] if options.only and not options.tails else [(0.6, bases), (1.0, None)]:
-            chunk = chunk or following({name: row["found"] for name, row in results(out).items()})
-            chunk = [base for base in chunk if not options.only or base.name in options.only]
-            where["until"] = str(began + part * options.seconds)
-            for _ in pool.imap_unordered(work, [(base, dict(where)) for base in chunk], chunksize=1):
-                pass
-            print(f"a round ended after {time.time() - began:.0f} s", flush=True)
-        if options.tails:
-            from soup import soups  # which asks this file how a base is judged
-
-            if not options.only:
-                pool.starmap(soups, [(tower, dict(where)) for tower in KEPT], chunksize=1)
-                print(f"soups after {time.time() - began:.0f} s", flush=True)
-    chosen: dict[str, str] = {}
-    found = results(out)
-    for name in sorted(found, key=lambda name: score(found[name]["found"])):
-        chosen[found[name]["base"]["tower"]] = name
-    with atomic_write(out / "chosen.json") as handle:
-        handle.write(json.dumps(chosen) + "\n")
-    print("chosen on dev:", chosen)
-
-
-if __name__ == "__main__":
-    main()
+    return Trained(dataclasses.replace(Base(**row), begin=name), model, device)

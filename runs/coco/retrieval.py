@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scores import numbers
 
-from data import tidy
 from equipoise.evaluation.sets.ratings import spearman
 
 
@@ -38,6 +37,11 @@ def outcomes(
     """Original, Augmented, Brittle of scores of captions, positives and negatives, as `outcomes_of` has
     them of one positive and one negative; a tie is never a win."""
     return c > n, (c > n) & (p > n), ((c > n) & (p < n)) | ((c < n) & (p > n))
+
+
+def tidy(text: str) -> str:
+    """As a person would write it: some captions have a space before every full stop."""
+    return text.strip().replace(" .", ".").replace(" ,", ",").replace(" 's", "'s")
 
 
 def rated_photos(photos: str) -> set[str]:

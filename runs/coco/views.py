@@ -23,7 +23,6 @@ from equipoise.data.images import TarImages
 from equipoise.data.items import load_items
 
 FIXED = 2  # whole and middle
-PARTS = 6  # of training photos
 AT_ONCE = 500  # photos of a file
 
 

@@ -1,9 +1,9 @@
 """Pack what run.py found of one text tower into two files small enough for the repository.
 
-    python runs/flickr8k/keep.py OUT/s --out runs/flickr8k/results/s.jsonl
-    python runs/flickr8k/keep.py OUT --stages base --out runs/flickr8k/results/bases.jsonl
+    python runs/coco/keep.py OUT/m --stages search shares final --out runs/coco/results/m.jsonl
+    python runs/coco/keep.py OUT --stages base --out runs/coco/results/bases.jsonl
 
-s.jsonl has a line for each model: its recipe, options, seed, seconds and numbers. s.npz has the item scores of every
+m.jsonl has a line for each model: its recipe, options, seed, seconds and numbers. m.npz has the item scores of every
 model that was judged on test (scores.py says in which form); `table.py` recomputes every interval from it.
 """
 
@@ -22,7 +22,7 @@ from scores import pack, read_rows
 
 from equipoise.core.files import atomic_write
 
-STAGES = ("fifth", "final", "styles")
+STAGES = ("search", "shares", "final")
 
 
 def lines(out: Path, stages: Sequence[str] = STAGES) -> list[str]:

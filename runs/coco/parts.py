@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import zipfile
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -33,21 +33,11 @@ from equipoise.models.preprocess import Preprocess
 
 SIZE = 260
 REPEATS = [1, 3, 3, 4, 4, 5, 1]
-CONTEXT = 48  # tokens; the longest caption of Flickr8k has 38 words
+CONTEXT = 32  # tokens
 PREPROCESS = Preprocess(
     resize=SIZE, crop=(SIZE, SIZE), mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)
 )  # as the wheel's README
 WHOLE = replace(PREPROCESS, resize=(SIZE, SIZE), crop=None)  # squeezed to a square: the sides are not cut off
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What a dual encoder may have beyond the plain one (the defaults: the first bases of Flickr8k)."""
-
-    whole: bool = False  # the photo squeezed to a square; else its middle, which of 3:2 leaves out a third
-    block: bool = False  # a block of ours between Lite2's last and its head
-    mean: bool = False  # the text read by the mean of its tokens; else by BERT's first token
-    embedding: int = 256
 
 
 def lite2_config(extra: bool = False) -> EfficientNetConfig:
@@ -188,11 +178,11 @@ def dual_encoder(
     seed: int = 0,
     pretrained: Path | None = None,
     dropout: float = 0.1,
-    shape: Shape = Shape(),
+    embedding: int = 256,
 ) -> ClipModel:
     """The untrained whole; `seed` draws what is new: the text tower (if none is given), our block, both projections."""
     torch.manual_seed(seed)
-    vision = lite2(wheel, extra=shape.block)
+    vision = lite2(wheel, extra=True)
     torch.manual_seed(seed)
     if pretrained:
         text, words = minilm(pretrained)
@@ -201,12 +191,11 @@ def dual_encoder(
         words = tokenizer(captions, folder)
         torch.manual_seed(seed)
         text = text_tower(len(words), dropout=dropout)
-    if shape.mean:
-        text = averaging(text)
+    text = averaging(text)
     config = VisionTextDualEncoderConfig(vision_config=vision.config.to_dict(), text_config=text.config.to_dict())
-    config.projection_dim = shape.embedding
+    config.projection_dim = embedding
     config.vision_config._attn_implementation = config.text_config._attn_implementation = "eager"
     network = VisionTextDualEncoderModel(config, vision, text)
     torch.nn.init.normal_(network.visual_projection.weight, std=1280**-0.5)
     torch.nn.init.normal_(network.text_projection.weight, std=text.config.hidden_size**-0.5)
-    return ClipModel("flickr8k", network.eval(), words, WHOLE if shape.whole else PREPROCESS, device="cpu")
+    return ClipModel("coco", network.eval(), words, WHOLE, device="cpu")
