@@ -203,7 +203,7 @@ def compared(text: str, page: str, outputs: Mapping[str, str]) -> tuple[str, lis
                 wrong.append(Wrong(page, start + place, f"the page says\n{here}\n{COMMANDS[name]} prints\n{there}"))
         if wanted == kept:
             return found[0]
-        wanted[-1] = DATED.sub(f"on {today()}", wanted[-1])
+        wanted[-1] = DATED.sub(lambda _: f"on {today()}", wanted[-1])  # a copy without git has no commit
         return found[0].replace(held, "\n".join(wanted))
 
     return HOME.sub(block, text), wrong

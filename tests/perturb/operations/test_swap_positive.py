@@ -269,6 +269,7 @@ def test_nothing_where_one_side_leans_on_the_other(caption: str) -> None:
         "A boy is smiling and a girl is reading in a park.",  # both are there
         "The train is stopped, and the doors are open.",
         "a person holding and looking at a phone",
+        "lemons on a plate and a basket on a table",  # the lemons are on the plate alone
     ],
 )
 def test_nothing_of_the_kinds_that_a_blind_reader_refused(caption: str) -> None:

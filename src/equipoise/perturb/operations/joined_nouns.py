@@ -278,6 +278,8 @@ def _rest_is_safe(pair: Pair, about: str, plural: bool) -> bool:
     if not tail:
         return True
     words = [unit.word for unit in tail]
+    if words[0] == caption.units[pair.first - 1].word and not pair.tight:
+        return False  # lemons on a plate and a basket on a table
     if is_food(about) and words[0] in {"on", "in"}:
         return True  # a hot dog with mustard and ketchup on a plate
     if words in (["in", "it"], ["inside"], ["in", "them"], ["inside of", "it"], ["inside", "it"]):
