@@ -63,6 +63,8 @@ class Vision:
                 try:
                     self.send_response(code)
                     self.send_header("Content-Length", str(len(raw)))
+                    if code == 429:
+                        self.send_header("Retry-After", "1")
                     self.end_headers()
                     self.wfile.write(raw)
                     self.wfile.flush()

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -334,14 +335,20 @@ def test_a_key_in_the_spec_is_neither_kept_nor_shown(serve: Make, photos: Path, 
 def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int, ask: str) -> None:
     """5% errors, 2% time-outs, a kill in the middle: every request once, none lost, the budget kept."""
     rng = random.Random(0)
+    failed: Counter[str] = Counter()
     errors = [(500, b"oops"), (429, b"slow down"), (503, b""), (200, b'{"choices": [{"mess')]
     answer = _yes if ask == "yes" else _likes("caption")
 
     def reply(prompt: str, body: dict[str, Any]) -> Reply | None:
         drawn = rng.random()
         if drawn < 0.05:
-            return rng.choice(errors)
-        return None if drawn < 0.07 else answer(prompt, body)
+            error = rng.choice(errors)
+            failed[str(error[0])] += 1
+            return error
+        if drawn < 0.07:
+            failed["time-out"] += 1
+            return None
+        return answer(prompt, body)
 
     server = serve(reply)
     server.hang = 2.5
@@ -384,6 +391,7 @@ def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int, a
     twice = sum(times > 1 for times in pairs.values())
     assert twice <= 16 and max(pairs.values()) <= 2
     assert server.requests <= budget
+    print(f"{count} questions, {server.requests} requests (budget {budget}), {twice} asked twice, {failed} failed")
 
 
 @pytest.mark.slow

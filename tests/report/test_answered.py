@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -66,6 +67,23 @@ def test_words_that_decide_are_brittle_above_the_noise(photos: Path) -> None:
     table, said = lines_of(Simulated(flip=0.4, noise=0.05), photos)
     assert ": the model is brittle" in table and "order of the options changes" not in said
     assert "No question was repeated" in lines_of(Simulated(flip=0.4), photos, "wordings,orders")[0]
+    once = lines_of(Simulated(), photos, "once")[0]
+    assert "no flips were measured" in once and "no flips" not in table
+
+
+def test_refusals_leave_a_chance_and_metrics_reads_a_run_of_answers(photos: Path, tmp_path: Path) -> None:
+    own = [item.model_copy(update={"tags": {"kind": "a", "opposite_of": item.id}}) for item in items(200)]
+    model = Simulated(noise=1.0, refuse=0.4, seed=1)
+    found = evaluate(model, own, images=photos, ask=parse_ask(EVERY), out=tmp_path / "run").numbers
+    for name in ("order_flips", "prompt_flips", "repeat_flips"):
+        one = found.metrics[name]  # of fewer items, since two answers must name an option
+        assert one.chance is not None and one.interval is not None, name
+        assert one.interval.low <= one.chance <= one.interval.high, name
+    code, said = command("metrics", tmp_path / "run" / "items.jsonl", "--json")
+    assert code == 0, said
+    measured = json.loads(said)
+    assert measured["overall"]["metrics"]["order_flips"]["value"] == found["order_flips"]
+    assert set(measured["by"]) == {"kind"}  # no group for each item that has an opposite
 
 
 @pytest.mark.parametrize("ask", [EVERY, "wordings,orders"])

@@ -37,6 +37,7 @@ from equipoise.evaluation.scores import ItemScores, kinds_of
 log = logging.getLogger(__name__)
 
 MOST_GROUPS = 100  # a tag with more values (an image id) is no breakdown
+_NO_GROUPS = {"captions", "opposite_of"}  # tags that perturb reads and writes: texts of the photo, the id of an item
 NEED_SCORES = {"group_match", "truth", "ranks"}  # metrics that need scores, not only right and wrong
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
 
@@ -83,7 +84,7 @@ class Averages:
         unknown = np.full(len(outcomes), np.nan)
         known = self.scored or bool(outcomes.answered)
         chance = [row.chance(outcomes) if row.chance and known else unknown for row in self.metrics]
-        self.chance = (np.stack(chance, axis=1) if chance else empty) * self.counts
+        self.chance = np.where(self.counts > 0, np.stack(chance, axis=1) if chance else empty, 0.0)
 
     def summary(self) -> Summary:
         """The numbers of all items and of each value of each tag."""
@@ -208,7 +209,7 @@ def _breakdowns(tags: Sequence[Mapping[str, str]]) -> list[str]:
     for item in tags:
         for tag, value in item.items():
             values.setdefault(tag, set()).add(value)
-    return [tag for tag, found in values.items() if len(found) <= MOST_GROUPS]
+    return [tag for tag, found in values.items() if len(found) <= MOST_GROUPS and tag not in _NO_GROUPS]
 
 
 def spread(captions: stats.Floats) -> float | None:

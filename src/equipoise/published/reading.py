@@ -141,7 +141,10 @@ def _layout(path: Path) -> Layout | None:
             raise
         return None  # no published layout has them; a table of our own may
     layout = next((one for one in LAYOUTS if isinstance(first, dict) and one.known(first)), None)
-    ours = isinstance(first, dict) and "caption" in first and any(name.startswith("negative") for name in first)
+    ours = isinstance(first, dict) and (
+        {"id", "answers"} <= first.keys()  # a run of a model that answers
+        or ("caption" in first and any(name.startswith("negative") for name in first))
+    )
     if layout is None and isinstance(first, dict) and not ours:
         raise _Unknown(
             f"{path}: {missing_columns(first)} Found {', '.join(list(first)[:8])}. Expected "
@@ -149,7 +152,7 @@ def _layout(path: Path) -> Layout | None:
             '{"id": "...", "caption": 0.31, "positives": [0.30], "negatives": [0.28]} per item. Also known: the '
             f"published scores of {', '.join(dict.fromkeys(one.benchmark for one in LAYOUTS))}"
         )
-    caption = first["caption"] if layout is None and isinstance(first, dict) else None
+    caption = first.get("caption") if layout is None and isinstance(first, dict) else None
     if isinstance(caption, str) and not _is_table(path) and not _number(caption):
         raise _texts(path, caption)
     return layout

@@ -9,7 +9,7 @@ from equipoise.core.errors import printable
 from equipoise.evaluation.metrics import info
 from equipoise.evaluation.record import BlindNumbers, ItemNumbers, MacroNumbers, Metrics, Numbers, RunRecord
 from equipoise.report import Format
-from equipoise.report.answering.lines import answers_verdict, eval_answers, is_of_answers, noise_words
+from equipoise.report.answering.lines import answers_verdict, eval_answers, is_of_answers, noise_words, once_words
 from equipoise.report.tables import (
     GAIN,
     average_words,
@@ -40,7 +40,9 @@ def eval_lines(record: RunRecord, average: str | None, verbose: bool) -> str:
         return _set_caption(record)
     numbers = record.metrics.by_rule(average)
     answered = is_of_answers(record)
-    lines = [verdict(record, average), noise_words(numbers) if answered else "", edits_line(record)]
+    lines = [verdict(record, average), edits_line(record)]
+    if answered:
+        lines.insert(1, noise_words(numbers) or once_words(numbers))
     if verbose:
         lines += [f"{record.model.spec}: {LEGEND}", chance_line(numbers, record.benchmark.chance)]
         lines += metrics_caption(record.metrics, average)

@@ -74,6 +74,16 @@ def noise_words(numbers: Numbers) -> str:
     )
 
 
+def once_words(numbers: Numbers) -> str:
+    """Which commands measure flips, where each question was asked once."""
+    if any(numbers[name] is not None for name in ("order_flips", "wording_changes", "prompt_flips", "repeat_flips")):
+        return ""
+    return (
+        "Each question was asked once, so no flips were measured: --ask wordings,orders,prompts:5,repeats:2 asks in "
+        "other words; `equipoise perturb FILE --recipe questions` rewords questions of yours."
+    )
+
+
 def answers_verdict(record: RunRecord, numbers: Numbers, chance: float | None, hint: str) -> str:
     """The conclusion of a run of answers: above chance or not, and if not, what to look at."""
     original = numbers.metrics["original"]
