@@ -18,6 +18,7 @@ from equipoise.evaluation.run import evaluate
 from equipoise.perturb.questions import opposites, perturb_questions, rewordings
 from equipoise.perturb.recipes import get_recipe, recipe_names
 
+BOATS = ("graffiti and water", "a crowd by the water and a boat", "a crowd and a boat in the water", "graffiti")
 DOGS = ("a cat on a bed", "a cat sleeps on a white blanket", "the cat is on the bed")
 
 
@@ -106,6 +107,7 @@ def test_words_of_the_options_and_of_names_stay() -> None:
         ("Is there an owl?", False, DOGS, ["Is it true that there is no owl?", "Is there a cat?"]),
         ("Is there a cat?", True, DOGS, ["Is it true that there is no cat?", "Is there a dog?"]),
         ("Is there a bed?", True, DOGS, ["Is it true that there is no bed?"]),  # a table may be there, unnamed
+        ("Is there a bus?", False, BOATS, ["Is it true that there is no bus?", "Is there a boat?"]),  # not: a water
         ("Is there a dog or a cat?", True, (), []),
         ("Are the two cars the same color?", True, (), ["Do the two cars have different colors?"]),
         ("The cat is on the bed. True or false?", True, (), ["The cat is not on the bed. True or false?"]),

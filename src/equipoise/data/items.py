@@ -237,8 +237,9 @@ def texts(*strings: str, edit: Edit | None = None) -> tuple[Text, ...]:
 
 
 _LINE = (
-    'Each line needs at least {"image": "a.jpg", "caption": "a dog", "negatives": ["a cat"]}; "positives" are optional '
-    "and other keys with one value are tags (docs/files.md)."
+    'Each line needs at least {"image": "a.jpg", "caption": "a dog", "negatives": ["a cat"]}, or {"image": "a.jpg", '
+    '"question": "Is it a dog?", "answer": "yes"}; "positives" and "options" are optional, and other keys with one '
+    "value are tags (docs/files.md)."
 )
 HELD = 50_000  # items that are kept as objects, which take ten times the memory of their lines
 

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, Text
-from equipoise.language.caption import Caption, unusable
+from equipoise.language.caption import COLLECTIVES, Caption, Unit, unusable
 from equipoise.language.forms import inflect, noun_lemma, write_edit
 from equipoise.language.vocabulary import are_exclusive, word_set
 from equipoise.language.wordnet import is_animate, is_person
+from equipoise.perturb.operations.counts import is_countable
+from equipoise.perturb.operations.swap_negative import NO_THING
 from equipoise.perturb.question_forms import (
     PICTURE,
     Parts,
@@ -168,10 +170,16 @@ def _other_object(thing: str, there: bool, captions: Sequence[str], seed: int) -
             heads = (
                 caption.units[phrase.head] for n, phrase in enumerate(caption.phrases) if is_thing_noun(caption, n)
             )
-            found = next((head.lemma for head in heads if head.pos == "NN" and head.lemma in caption.other_words), None)
+            found = next((head.word for head in heads if _is_one(head) and head.word in caption.other_words), None)
         if found:
             return found if lemma == thing else inflect(found, "NNS")
     return None
+
+
+def _is_one(head: Unit) -> bool:
+    """Whether one can ask "Is there a ...?" of it: no water, graffiti or crowd."""
+    named = head.pos == "NN" and head.word == head.lemma and head.lemma not in NO_THING | COLLECTIVES
+    return named and is_countable(head)
 
 
 def _excluded(caption: Caption, lemma: str, seed: int) -> str | None:

@@ -53,7 +53,7 @@ def test_yes_and_no(said: str, place: int | None) -> None:
 
 def test_questions_of_ones_own_from_both_kinds_of_files(tmp_path: Path) -> None:
     rows = [
-        {"image": "0.png", "question": "Is there a dog?", "answer": "no"},
+        {"image": "0.png", "question": "Is there a dog?", "options": [], "answer": "no"},
         {
             "image": "1.png",
             "question": "What is red?",

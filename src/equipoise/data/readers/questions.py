@@ -32,7 +32,7 @@ def question_item(row: Mapping[str, Any], number: int | str) -> dict[str, Any]:
     lettered = {
         match[1].upper(): str(cell)
         for name, cell in row.items()
-        if (match := _LETTERED.fullmatch(name)) and cell not in (None, "")
+        if (match := _LETTERED.fullmatch(name)) and name != "options" and cell not in (None, "")
     }
     options = _listed(row.get("options"), "|") or [lettered[letter] for letter in sorted(lettered)]
     answer = str(row["answer"]).strip()
