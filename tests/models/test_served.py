@@ -236,7 +236,7 @@ def test_a_dry_run_names_the_number_of_requests_and_a_batch_brings_the_answers(
     rest = CliRunner().invoke(app, [*arguments, "--batch-out", str(tmp_path / "rest")])
     assert rest.exit_code == 0 and len((tmp_path / "rest" / "batch-000.jsonl").read_text().splitlines()) == 22
     (tmp_path / "all.jsonl").write_text("".join(json.dumps(line) + "\n" for line in done))
-    whole = CliRunner().invoke(app, [*arguments, "--skip-preflight", "--batch-in", str(tmp_path / "all.jsonl")])
+    whole = CliRunner().invoke(app, [*arguments, "--batch-in", str(tmp_path / "all.jsonl")])
     assert whole.exit_code == 0 and server.requests == 0
     live = CliRunner().invoke(app, [*arguments[:-3], str(tmp_path / "other"), *arguments[-2:], "--out", str(tmp_path)])
     assert live.exit_code == 0 and server.requests == wanted["total"]

@@ -252,7 +252,7 @@ def evaluate(
             if files and not batches(judged, loaded, wanted, limit, store or default_cache(), files):
                 return
             announce(loaded, wanted, limit, price)
-        checks = _preflight(judged, model, store, skip_preflight) if ranks.number == 0 else None
+        checks = _preflight(judged, model, store, skip_preflight or bool(batch_in)) if ranks.number == 0 else None
         results = evaluate_loaded(
             judged,
             loaded,
