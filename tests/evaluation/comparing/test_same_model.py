@@ -59,3 +59,16 @@ def test_a_difference_above_the_margin_is_called_the_same_in_at_most_one_of_twen
         mean = sum(draw.choices((1, 0, -1), (0.03, 0.95, 0.02), k=2000)) / 2000
         called += verdict(mean, (0.05 - 0.01**2) ** 0.5 / 2000**0.5, 2000) == "the same within 1 point"
     assert called <= 0.05 * 400 + 2 * (0.05 * 0.95 * 400) ** 0.5
+
+
+def test_answers_of_other_variants_are_refused_not_called_different() -> None:
+    """One log of a run and two logs of the other: nothing pairs, and scores that answers lack are no difference."""
+    right = [True] * 20
+    twice = [
+        one.model_copy(update={"answers": one.answers + other.answers})
+        for one, other in zip(run(right, prompt="a"), run(right, prompt="b"), strict=True)
+    ]
+    with pytest.raises(
+        UserError, match=r"no two answers .*prompt '' in the first, prompt 'a', prompt 'b' in the second"
+    ):
+        same_model(run(right), twice)

@@ -74,6 +74,11 @@ def same_model(first: Sequence[ItemScores], second: Sequence[ItemScores], names:
     if pairs:
         changed = float(np.mean([_differs(pair) for pair in pairs]))
         return SameModel(pairs=len(pairs), changed=changed, where=_where(pairs), suspects=_suspects(pairs), **about)
+    if all(row.answers and other.answers for row, other in both):
+        raise UserError(
+            f"{' and '.join(names)}: no two answers were asked in the same variant ({_variants(both, 0, asked)} in the "
+            f"first, {_variants(both, 1, asked)} in the second); give each log its own `equipoise metrics --out`"
+        )
     ours, theirs = (np.array([value for row in side for value in _scores(row)]) for side in zip(*both, strict=True))
     if ours.shape != theirs.shape:
         raise UserError(f"{' and '.join(names)}: other numbers of texts or images an item, so scores cannot be paired")
@@ -129,6 +134,12 @@ def verdict(difference: float, error: float, n: int, margin: float = MARGIN) -> 
 
 def _several(rows: Sequence[ItemScores], variant: str) -> bool:
     return len({getattr(answer, variant) for row in rows for answer in row.answers}) > 1
+
+
+def _variants(both: Sequence[tuple[ItemScores, ItemScores]], side: int, asked: Sequence[str]) -> str:
+    keys = {_key(answer, asked) for pair in both for answer in pair[side].answers}
+    named = {f"{name} {value!r}" for key in keys for name, value in zip(asked, key, strict=True)}
+    return ", ".join(sorted(named)[:3]) or "one each"
 
 
 def _key(answer: Answer, asked: Sequence[str]) -> tuple[Any, ...]:
