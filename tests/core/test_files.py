@@ -131,3 +131,9 @@ def test_a_cut_gzip_file_with_bytes_that_are_not_text(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(gzip.compress(b"\xff" + os.urandom(50_000))[:-20_000])
     with pytest.raises(UserError, match=r"a\.json.*: not (UTF-8 text|a whole gzip file)"):
         files.read_text(tmp_path / "a.json")
+
+
+def test_a_missing_file_whose_name_is_a_pattern(tmp_path: Path) -> None:
+    (tmp_path / "scores.jsonl").touch()
+    assert "Did you mean scores.jsonl" in str(files.no_such_file(tmp_path / "score.jsonl"))
+    assert str(files.no_such_file(tmp_path / "scores.**")).endswith("no such file.")

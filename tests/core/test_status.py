@@ -149,3 +149,19 @@ def test_counting_costs_nothing_and_writing_is_seldom(tmp_path: Path, monkeypatc
         be_quiet(False)
     assert count > 100_000, "a call takes microseconds"
     assert len(writes) <= 7, "one at the start, one every 0.2 seconds, one at the end"
+
+
+def test_a_later_part_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    with status.recorded():
+        status.begin("eval", tmp_path)
+        for what in ("pictures", "texts"):
+            with progress(2, what) as advance:
+                advance(2)
+    assert [bar["what"] for bar in read(tmp_path)["bars"]] == ["texts"]
+
+
+def test_a_file_name_that_is_no_text_does_not_hide_the_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such file"), status.recorded():
+        status.begin("eval", tmp_path)
+        raise UserError("odd\udcff.jsonl: no such file")
+    assert read(tmp_path)["error"] == "odd?.jsonl: no such file"

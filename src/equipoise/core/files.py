@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import errno
+import glob
 import gzip
 import hashlib
 import io
@@ -164,7 +165,7 @@ def opened(path: Path) -> IO[bytes]:
 
 def no_such_file(path: Path) -> UserError:
     """The error, with a file of that folder whose name is close."""
-    near = (other.name for other in path.parent.glob(f"*{path.suffix}"))
+    near = (other.name for other in path.parent.glob(f"*{glob.escape(path.suffix)}"))
     return UserError(f"{path}: no such file.{did_you_mean(path.name, near)}")
 
 

@@ -120,6 +120,7 @@ class _Status:
         self.fixed = {"schema": 1, "verb": verb, "pid": os.getpid(), "host": socket.gethostname()}
         self.state, self.error = "started", ""
         self.shown: list[Sequence[Bar]] = []  # those of the innermost work last
+        self.last: Sequence[Bar] = ()  # of the work before: what follows may have no bar of its own
         self._over = threading.Event()
         self.write()
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -128,17 +129,21 @@ class _Status:
     def write(self) -> None:
         from equipoise.core.files import atomic_write  # with hashlib, for which `--help` need not wait
 
-        bars = [bar.value() for bar in self.shown[-1] if bar.total or bar.done] if self.shown else []
+        bars = [bar.value() for bar in self.bars() if bar.total or bar.done]
         times = {"started": round(self.started, 3), "updated": round(time.time(), 3)}
         value = {**self.fixed, "state": self.state, **times, "bars": bars, "error": self.error}
         with contextlib.suppress(OSError, UserError), atomic_write(self.path, flush=False) as handle:
-            handle.write(json.dumps(value, ensure_ascii=False) + "\n")
+            text = json.dumps(value, ensure_ascii=False)
+            handle.write(text.encode("utf-8", "replace").decode() + "\n")  # file names need not be text
+
+    def bars(self) -> Sequence[Bar]:
+        return self.shown[-1] if self.shown else self.last
 
     def _follow(self) -> None:
         before: object = None
         written = time.monotonic()
         while not self._over.wait(EVERY):
-            moved = [(bar.what, bar.done) for bar in self.shown[-1]] if self.shown else []
+            moved = [(bar.what, bar.done) for bar in self.bars()]
             if (moved != before or time.monotonic() - written >= BEAT) and self.path.parent.is_dir():
                 self.state = "running"
                 self.write()
@@ -199,13 +204,16 @@ def fail(message: str) -> None:
 @contextlib.contextmanager
 def showing(bars: Sequence[Bar]) -> Iterator[None]:
     """Progress of the command while this work is done."""
-    shown = [] if _now is None else _now.shown
-    shown.append(bars)
+    status = _now
+    if status is None:
+        yield
+        return
+    status.shown.append(bars)
     try:
         yield
     finally:
-        if len(shown) > 1:  # the last ones stay: what follows has no bar of its own
-            shown.remove(bars)
+        status.last = bars
+        status.shown.remove(bars)
 
 
 def _read(path: Path) -> Mapping[str, Any]:
@@ -227,8 +235,6 @@ def is_alive(status: Mapping[str, Any]) -> bool:
 
 
 def _is_there(pid: int) -> bool:
-    if os.name == "nt":  # there, signal 0 is Ctrl-C; the time of the last renewal must do
-        return True
     if os.name == "nt":  # there it would end the process; the file's age has to do
         return True
     try:
