@@ -133,3 +133,10 @@ def test_export_is_one_page(tmp_path: Path, make_runs: Runs) -> None:
     Views(tmp_path).export(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     assert "runs/first/made" in text and "connect-src" not in text and '"frozen":true' in text
+
+
+def test_a_name_that_is_no_text_and_a_time_that_no_browser_shows(tmp_path: Path) -> None:
+    put_training(tmp_path / "odd\udcff", 3)
+    put_status(tmp_path / "late", "failed", updated=1e300)
+    found = Views(tmp_path).changes("")["rows"]
+    assert [(row["name"], row["state"]) for row in found] == [("late", "unreadable"), ("odd?", "stopped")]

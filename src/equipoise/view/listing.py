@@ -31,6 +31,7 @@ MOST_FOLDERS = 50_000
 TAIL = 1 << 16  # bytes of a log that are read for its last line
 FRESH = 2_000_000_000  # nanoseconds within which a folder may change without a new time
 _LONG = 300  # characters of a name
+_LATEST = 1e11  # seconds since 1970; a browser shows no time that is much later
 
 
 @dataclass
@@ -78,8 +79,8 @@ class _Status(BaseModel):
     state: str = Field(pattern="^(started|running|finished|failed|stopped)$")
     pid: int
     host: str
-    started: float
-    updated: float
+    started: float = Field(ge=0, le=_LATEST)
+    updated: float = Field(ge=0, le=_LATEST)
     bars: list[_Bar] = Field(max_length=20)
     error: str
 
@@ -144,7 +145,7 @@ class Listing:
         return path, known[1]
 
     def _read(self, path: Path, when: float, size: int) -> Row:
-        at = path.relative_to(self.root).as_posix()
+        at = path.relative_to(self.root).as_posix().encode("utf-8", "replace").decode()  # names need not be text
         kind, read = "command", _command
         if path.name == RESULT:
             kind, read = "run", _result

@@ -11,7 +11,6 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -112,12 +111,10 @@ class _Handler(BaseHTTPRequestHandler):
         return f"equipoise_{self.server.server_port}"  # a browser sends cookies to every port
 
     def _is_known(self) -> bool:
-        try:
-            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self._cookie)
-        except CookieError:
-            cookie = None
-        given = cookie.value if cookie else self.headers.get("X-Equipoise-Token", "")
-        return self._is_token(given)
+        # Not http.cookies: one odd cookie of another program on this machine would hide all others from it.
+        cookies = (one.strip().partition("=") for one in self.headers.get("Cookie", "").split(";"))
+        header = self.headers.get("X-Equipoise-Token", "")
+        return self._is_token(next((value for name, _, value in cookies if name == self._cookie), header))
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self.server.token.encode())

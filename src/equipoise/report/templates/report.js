@@ -132,7 +132,7 @@
     const mine = asked;
     const missing = numbers.filter((i) => !drawn.has(`${chapter}/${i}`));
     if (missing.length) {
-      const answer = await fetch(`${data.items}&chapter=${chapter}&i=${missing.join(",")}`);
+      const answer = await fetch(`${data.items}&chapter=${chapter}&i=${missing.join(",")}`).catch(() => ({ ok: false }));
       if (!answer.ok) byId("count").textContent = "The server of equipoise view does not answer; start it again.";
       else (await answer.json()).forEach((item) => drawn.set(`${chapter}/${item.i}`, item));
     }
