@@ -54,8 +54,8 @@ def items(photos: Path) -> list[Item]:
     return found
 
 
-def exported(to: str, below: Path, given: Sequence[Item]) -> tuple[Path, list[str]]:
+def exported(to: str, below: Path, given: Sequence[Item], name: str = "pets.jsonl") -> tuple[Path, list[str]]:
     out = below / to
-    benchmark = of_file(Path("pets.jsonl"), given)
+    benchmark = of_file(Path(name), given)
     origin = Origin("https://example.org/pets", "CC-BY-4.0")
     return out, export(given, benchmark, FolderImages(below / "photos"), to, out, parse_ask(ASK), origin)

@@ -12,10 +12,13 @@ import pytest
 from tests.evaluation.export.exporting import ASK, Mock, exported, items, said
 
 import equipoise
+from equipoise.benchmarks.registry import of_file
 from equipoise.core.errors import UserError
+from equipoise.data.images import FolderImages
 from equipoise.data.items import load_items
 from equipoise.evaluation.asking.shares import SHARES
-from equipoise.evaluation.export.folder import TARGETS
+from equipoise.evaluation.asking.variants import parse_ask
+from equipoise.evaluation.export.folder import TARGETS, Origin, export
 from equipoise.evaluation.export.rows import row_of
 from equipoise.published.logs.reading import read_logs
 from equipoise.published.measuring import log_runs
@@ -29,7 +32,7 @@ def test_every_folder_has_its_photos_and_a_card(to: str, tmp_path: Path) -> None
     assert "CC-BY-4.0" in card and "https://example.org/pets" in card and TARGETS[to].format(name="pets") in card
     assert len(list((folder / "images").glob("*.png"))) == 10
     assert f"cd {folder}" in lines[-1] and not any("unknown" in line for line in lines)
-    assert not (tmp_path / f".{to}.part").exists()
+    assert not list(tmp_path.glob(".*"))
     with pytest.raises(UserError, match="already there"):
         exported(to, tmp_path, given)
 
@@ -89,7 +92,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     (tmp_path / "photos" / "5.png").unlink()
     with pytest.raises(UserError, match=r"(?s)2\.png.*5\.png.*--images"):
         exported("hub", tmp_path, given)
-    assert not (tmp_path / "hub").exists() and not (tmp_path / ".hub.part").exists()
+    assert not (tmp_path / "hub").exists() and not list(tmp_path.glob(".*"))
     captions = [item.model_copy(update={"negatives": ()}) for item in given]
     with pytest.raises(UserError, match="nothing to ask"):
         exported("inspect", tmp_path, captions)
@@ -106,3 +109,28 @@ def test_the_task_names_functions_that_are_there(to: str, tmp_path: Path) -> Non
     task, functions = (folder / "pets.yaml").read_text(), (folder / "utils.py").read_text()
     named = {word.removeprefix("utils.") for word in task.split() if word.startswith("utils.")}
     assert named and all(f"def {name}(" in functions or f"{name} = of(" in functions for name in named)
+
+
+def test_only_a_new_folder_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = items(tmp_path / "photos")
+    (tmp_path / ".hub.part").mkdir()
+    (tmp_path / ".hub.part" / "mine").touch()
+    exported("hub", tmp_path, given)
+    assert (tmp_path / ".hub.part" / "mine").exists()
+    (tmp_path / "lm-eval").symlink_to("nowhere")
+    with pytest.raises(UserError, match="already there"):
+        exported("lm-eval", tmp_path, given)
+    (tmp_path / "inspect").mkdir()
+    monkeypatch.chdir(tmp_path / "inspect")
+    with pytest.raises(UserError, match="already there"):
+        export(
+            given, of_file(Path("a"), given), FolderImages(tmp_path / "photos"), "hub", Path(), parse_ask(ASK), Origin()
+        )
+
+
+def test_names_that_a_shell_or_yaml_would_read_otherwise(tmp_path: Path) -> None:
+    below = tmp_path / "two words"
+    below.mkdir()
+    folder, lines = exported("lm-eval", below, items(below / "photos"), "123.jsonl")
+    assert f"cd '{folder}' &&" in lines[-1]
+    assert 'task: "123"\n' in (folder / "123.yaml").read_text()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import shlex
 import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -13,6 +16,7 @@ from pathlib import Path
 from equipoise import __version__
 from equipoise.benchmarks.base import Benchmark
 from equipoise.core.errors import Problems, UserError, did_you_mean
+from equipoise.core.files import make_folder
 from equipoise.core.progress import progress
 from equipoise.data.images import ImageProblem, ImageSource, decode_image, encoded
 from equipoise.data.items import ImageRef, Item
@@ -48,14 +52,16 @@ def export(
     """Sentences on what was written."""
     if to not in TARGETS:
         raise UserError(f"--to {to}: expected one of {', '.join(TARGETS)}.{did_you_mean(to, TARGETS)}")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    here = out.absolute() == Path.cwd()  # a terminal there would be left in a folder that is gone
+    if os.path.lexists(out) and (here or not out.is_dir() or any(out.iterdir())):
         raise UserError(f"--out {out}: it is already there; name a new folder")
     used = [item for item in items if item.image is not None and (to == "hub" or item.negatives)]
     if not used:
         raise UserError(f"{benchmark.name}: no item has a photo and a wrong text, so there is nothing to ask")
     name = re.sub(r"\W+", "_", benchmark.name, flags=re.ASCII).strip("_").lower() or "items"
-    part = out.with_name(f".{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)  # of an export that was stopped
+    make_folder(out.parent)
+    hidden = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".part"))
+    part = hidden / "export"
     (part / "images").mkdir(parents=True)
     try:
         refs = {item.id: item.shown() if to != "hub" else (*item.images(), *item.photos) for item in used}
@@ -75,9 +81,8 @@ def export(
         if out.exists():
             out.rmdir()  # empty
         part.rename(out)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
     said = [f"wrote {len(used):,} items" + f", {count:,} questions" * bool(count) + f", to {out}"]
     if len(used) < len(items):
         said.append(f"left out: {len(items) - len(used):,} items without a photo or a wrong text")
@@ -87,7 +92,7 @@ def export(
         said.append(
             "the card says unknown: name where the items come from with --from and --licence before you share it"
         )
-    return [*said, f"run it: cd {out} && {TARGETS[to].format(name=name)}"]
+    return [*said, f"run it: cd {shlex.quote(str(out))} && {TARGETS[to].format(name=name)}"]
 
 
 def _photos(folder: Path, source: ImageSource, refs: dict[str, tuple[ImageRef, ...]]) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ _OPTIONS = "--tasks {name} --include_path . --log_samples --output_path OUT"
 RUN = f"lm_eval --model hf-multimodal --model_args pretrained=MODEL {_OPTIONS}"
 RUN_LMMS = f"python -m lmms_eval --model MODEL {_OPTIONS}"
 _TASK = """\
-task: {name}
+task: "{name}"
 dataset_path: json
 dataset_kwargs:
   data_files:
