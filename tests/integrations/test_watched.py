@@ -138,6 +138,8 @@ def test_the_best_has_the_highest_augmented_accuracy_and_a_tie_is_not_better(tin
     resumed = Watched(tiny_items(8), tmp_path / "images", 5)
     resumed.begin(tmp_path, resumed=True)
     assert (resumed.best, resumed.count) == (watched.best, watched.count)
+    with pytest.raises(UserError, match="chosen by other items"):
+        Watched(tiny_items(7), tmp_path / "images", 5).begin(tmp_path, resumed=True)
 
 
 def test_what_cannot_be_measured_is_refused_at_once(tiny_items, tmp_path: Path) -> None:

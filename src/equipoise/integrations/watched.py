@@ -16,7 +16,7 @@ import torch
 from equipoise.api.inputs import Images, as_source, is_path, wrapped_model
 from equipoise.core import progress
 from equipoise.core.errors import UserError, listed
-from equipoise.core.files import read_json, write_json
+from equipoise.core.files import read_json, sha256_json, write_json
 from equipoise.data.identity import loaded, steady
 from equipoise.data.images import absent
 from equipoise.data.items import Item
@@ -67,6 +67,11 @@ class Watched:
         self._record = out / f"{BEST}.json"
         if resumed and self._record.is_file():
             there = read_json(self._record)
+            if there.get("items_sha256") != self._items_sha256():
+                raise UserError(
+                    f"{self._record}: the best so far was chosen by other items. Resume with the same items, or move "
+                    "this file and the weights next to it away"
+                )
             self.count, self.best = there["items"], there["metrics"][self.metric]["value"]
 
     def measure(self, model: Any, network: torch.nn.Module) -> Numbers:
@@ -105,7 +110,11 @@ class Watched:
         self.best = numbers[self.metric].value
         if self._record is not None:
             found = {name: one.model_dump(mode="json", exclude_none=True) for name, one in numbers.items()}
-            write_json(self._record, {"step": step, "items": self.count, "best by": self.metric, "metrics": found})
+            about = {"step": step, "items": self.count, "items_sha256": self._items_sha256(), "best by": self.metric}
+            write_json(self._record, about | {"metrics": found})
+
+    def _items_sha256(self) -> str:
+        return sha256_json([item.to_json() for item in self.items])
 
     def logged(self, numbers: Numbers, prefix: str = "") -> dict[str, float]:
         """The values by name with the number of items, as loggers take them; one line says them with intervals."""

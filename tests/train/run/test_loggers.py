@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,7 +49,7 @@ def test_a_logger_gets_every_row_of_the_log_and_is_closed(run, monkeypatch):
             rows.append("closed")
 
     monkeypatch.setitem(loggers.LOGGERS, "tensorboard", Kept)
-    monkeypatch.setattr(loggers, "find_spec", lambda name: object())
+    monkeypatch.setattr(loggers, "find_spec", lambda name: SimpleNamespace(origin="wandb"))
     log = read_log(run("tensorboard"))
     assert rows == [("out", 0, "test"), *log, "closed"]
     assert [row["step"] for row in log] == [0, 1, 2, 3, 3]
@@ -100,3 +102,9 @@ def test_wandb_works_offline(run, monkeypatch):
     (file,) = (out / "wandb").glob("offline-run-*/run-*.wandb")
     written = file.read_bytes()
     assert b"metrics/augmented" in written and b"parts/clip" in written and b"gradient_norm" in written
+
+
+def test_the_folder_that_wandb_leaves_is_no_package(monkeypatch):
+    monkeypatch.setattr(loggers, "find_spec", lambda name: ModuleSpec(name, None, is_package=True))
+    with pytest.raises(UserError, match="not installed"):
+        Saving(log=["wandb"])

@@ -17,7 +17,9 @@ def check_loggers(names: Sequence[str]) -> None:
     for name in names:
         if name not in LOGGERS:
             raise UserError(f"--log {name}: expected {' or '.join(LOGGERS)}.{did_you_mean(name, LOGGERS)}")
-        if find_spec(name) is None:
+        if (
+            found := find_spec(name)
+        ) is None or found.origin is None:  # a folder ./wandb of an earlier run is no package
             raise UserError(f"--log {name}: the package {name} is not installed: pip install 'equipoise[{name}]'")
 
 
