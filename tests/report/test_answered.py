@@ -131,6 +131,13 @@ def test_runs_without_repeats_are_compared(photos: Path, tmp_path: Path) -> None
     assert code == 0 and "wording flips" in said and "wording effect" not in said
 
 
+def test_fewer_first_options_are_not_better(photos: Path, tmp_path: Path) -> None:
+    for name, model in {"first": Simulated(first=0.8), "even": Simulated()}.items():
+        evaluate(model, items(100), images=photos, out=tmp_path / name, ask=parse_ask("orders"))
+    _, said = command("compare", tmp_path / "first", tmp_path / "even")
+    assert re.search(r"better on [^;]*accuracy \+[^;]* points; different on first option -\d", " ".join(said.split()))
+
+
 def test_a_frame_has_no_score_of_an_answer(photos: Path) -> None:
     pytest.importorskip("pandas")
     asked = items(20)

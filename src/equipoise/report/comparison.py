@@ -20,7 +20,7 @@ from equipoise.report.tables import OF_THOSE, POSITIVES, grid, markdown_cell, sa
 
 _CUT = 60  # characters of a text in a list
 VERDICT = "the interval excludes zero and the corrected p is below 0.05"
-Verdict = Literal["better", "worse", "not significant"]
+Verdict = Literal["better", "worse", "different", "not significant"]
 _REWORDED = ("augmented", "brittleness", "drop")  # over the items with a positive
 
 
@@ -29,6 +29,8 @@ def judged(metric: MetricInfo, change: Change) -> Verdict:
     untested = change.p is None and change.adjusted is None
     if not (change.clear if untested else change.significant):
         return "not significant"
+    if metric.name == "first_option":
+        return "different"  # neither is better: a model that always names the last option has none
     return "better" if (change.difference > 0) == (metric.better == "high") else "worse"
 
 
@@ -61,7 +63,7 @@ def conclusion(found: Sequence[Comparison]) -> str:
 
 
 def _concluded(one: Comparison) -> str:
-    said: dict[Verdict, list[str]] = {"better": [], "worse": [], "not significant": []}
+    said: dict[Verdict, list[str]] = {"better": [], "worse": [], "different": [], "not significant": []}
     for row in (row for row in shown([one.changes]) if row.less is None):
         change = one.changes[row.name]
         verdict = judged(row, change)

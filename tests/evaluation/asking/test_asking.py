@@ -148,6 +148,21 @@ def test_an_interval_that_may_be_looked_at_at_any_time(rate: float) -> None:
     assert max(photos) < 1000
 
 
+@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.parametrize(("rate", "photos"), [(0.02, 359), (0.1, 1343), (0.3, 2940)])
+def test_the_numbers_of_until_in_the_docs(rate: float, photos: int) -> None:
+    rng, covered, needed = random.Random(int(100 * rate)), 0, []
+    for _ in range(200):
+        until = Until("brittleness", 2)
+        while not until.adds(float(rng.random() < rate)):
+            pass
+        covered += until.low <= rate <= until.high
+        needed.append(until.photos)
+    assert covered >= 190 and abs(sorted(needed)[100] - photos) < 20
+    assert f"{photos:,}" in (Path(__file__).parents[3] / "docs" / "beyond_dual_encoders.md").read_text()
+
+
 def test_a_run_stops_when_enough_is_known(tmp_path: Path) -> None:
     own: list[Item] = []
     for number, item in enumerate(items(400)):
