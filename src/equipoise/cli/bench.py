@@ -62,7 +62,7 @@ def show(
     if (samples is None) != (out is None):
         raise UserError("--samples and --out go together: --samples 12 --out page.html")
     if samples is not None and out is not None:
-        from equipoise.report.samples import write_samples
+        from equipoise.report.page import write_samples
 
         items, benchmark = registry.load(name, source)
         write_samples(out, benchmark.title, items, samples, seed, images)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
+import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,8 @@ from markupsafe import Markup
 from equipoise import __version__
 from equipoise.core.errors import UserError, printable
 from equipoise.core.run_folder import refuse_foreign, write_own
-from equipoise.data.images import ImageSource
+from equipoise.data.images import ImageSource, open_source
+from equipoise.data.items import Item
 from equipoise.evaluation.comparing.folders import rule_of
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
@@ -31,13 +33,14 @@ from equipoise.evaluation.record import Comparison, Interval, Numbers, RunRecord
 from equipoise.report.chapters import Chapter, Entry, floors
 from equipoise.report.comparison import VERDICT, change_words, judged, p_words
 from equipoise.report.figures import figures
-from equipoise.report.gallery import Gallery, build_gallery, embedded
+from equipoise.report.gallery import Gallery, build_gallery, embedded, picture_of
 from equipoise.report.orderings import CLASSES
 from equipoise.report.tables import percent, share, signed, some_without_positive
 
 log = logging.getLogger(__name__)
 MOST_BYTES = 4_800_000  # of a page, pictures included: it can be mailed, and opens on a phone
 MARK = '<meta name="generator" content="equipoise report">'  # by which an earlier page of ours is known
+SAMPLES_MARK = '<meta name="generator" content="equipoise bench show">'
 ITEMS = {"original": "original", "augmented": "right", "brittleness": "brittle"}  # what of the gallery a metric shows
 
 
@@ -326,3 +329,13 @@ def _records(page: Page) -> list[tuple[str, Entry, RunRecord]]:
         for entry in chapter.entries
         for record in entry.run.records
     ]
+
+
+def write_samples(path: Path, title: str, items: Sequence[Item], count: int, seed: int, images: Path | None) -> None:
+    """A page of `count` random items with all texts, and their photos where `images` has them."""
+    sources = [] if images is None else [open_source(images)]
+    places = sorted(random.Random(seed).sample(range(len(items)), min(count, len(items))))
+    drawn = [(items[place], picture_of(items[place], sources)) for place in places]
+    page = templates("equipoise.report").get_template("samples.html")
+    about = {"title": title, "drawn": drawn, "of": len(items), "seed": seed, "mark": SAMPLES_MARK}
+    write_own(path, page.render(**about, style=page_part("report.css"), printable=printable), SAMPLES_MARK)
