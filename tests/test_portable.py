@@ -64,13 +64,18 @@ def test_shards_are_read_without_pread(tmp_path: Path, monkeypatch: pytest.Monke
     assert TarImages([tmp_path / "a.tar"]).read("1.png") == data.getvalue()
 
 
+class Console(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "utf-8"])
 def test_a_console_without_utf_8_shows_every_table(
     encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = tmp_path / "scores.csv"
     scores.write_text("id,caption,positive,negative\nü→1,0.3,0.2,0.1\n2,0.3,0.1,0.2\n", encoding="utf-8")
-    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    out = Console(io.BytesIO(), encoding=encoding)
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "argv", ["equipoise", "metrics", str(scores)])
     with pytest.raises(SystemExit) as ended:
@@ -79,6 +84,19 @@ def test_a_console_without_utf_8_shows_every_table(
     shown = out.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
     assert ended.value.code == 0 and "Brittleness" in shown
     assert ("┃" in shown) == (encoding == "utf-8") and ("| " in shown) == (encoding != "utf-8")
+
+
+def test_a_file_gets_every_character(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON sent to a file on Windows, whose encoding is the console's."""
+    items = tmp_path / "例.csv"
+    items.write_text("image,caption,negative\na.jpg,狗,猫\n", encoding="utf-8")
+    out = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "argv", ["equipoise", "bench", "show", str(items), "--json"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    out.flush()
+    assert ended.value.code == 0 and "例" in out.buffer.getvalue().decode()  # type: ignore[attr-defined]
 
 
 def test_files_with_windows_line_ends_are_read(tmp_path: Path) -> None:

@@ -91,8 +91,10 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     codecs.register_error("plain", _plain)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+        if isinstance(stream, io.TextIOWrapper) and stream.isatty():
             stream.reconfigure(errors="plain")
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")  # a file or a pipe: nothing may be lost
     notes = logging.StreamHandler()  # what loaders left out, and why
     notes.setFormatter(_Printable("note: %(message)s"))
     logging.basicConfig(handlers=[notes], level=logging.WARNING)

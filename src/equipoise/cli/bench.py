@@ -50,7 +50,7 @@ def show(
     samples: int | None = typer.Option(None, min=1, help="write a page with so many random items; needs --out"),
     out: Path | None = typer.Option(None, help="the page of --samples, an .html file"),
     images: Images = None,
-    seed: int = typer.Option(0, min=0, help="of --samples: another seed draws other items"),
+    seed: int = typer.Option(0, min=0, help="for --samples: another seed draws other items"),
 ) -> None:
     """All about one benchmark. Splits, chance, ties, averages, licence, citation, and how to get it.
 
