@@ -75,12 +75,12 @@ package: $(DEV)
 # The site, into site/: no warning, every link resolves. The tests run the code blocks of its pages.
 docs: $(DEV)
 	$(INSTALL) --editable '.[docs]'
-	$(PYTHON) runs/docs_site.py
+	$(PYTHON) -m studies.docs_site
 
 # Every number of a study or a bench on the pages is the one that its command prints from kept results: two minutes.
-# `python runs/page_numbers.py --write` writes them into the pages.
+# `python -m studies.page_numbers --write` writes them into the pages.
 numbers: $(DEV)
-	OMP_NUM_THREADS=1 $(PYTHON) runs/page_numbers.py
+	OMP_NUM_THREADS=1 $(PYTHON) -m studies.page_numbers
 
 # A full disk, a kill and a short write in every verb that writes: minutes, so not in CI.
 faults: $(DEV)

@@ -111,7 +111,7 @@ def _anchors(page: Path) -> set[str]:
 
 
 def test_a_broken_site_is_seen(tmp_path: Path) -> None:
-    from runs.docs_site import broken
+    from studies.docs_site import broken
 
     (tmp_path / "other.html").write_text('<h2 id="here">x</h2>')
     (tmp_path / "index.html").write_text(

@@ -57,7 +57,12 @@ def test_every_script_that_a_page_names_is_there() -> None:
         (name_of(page), script)
         for page in PAGES
         for script in re.findall(
-            r"(?<![\w/])((?:runs|bench|examples)/[\w/]+\.(?:py|sh))\b", page.read_text(encoding="utf-8")
+            r"(?<![\w/])((?:studies|bench|examples)/[\w/]+\.(?:py|sh))\b", page.read_text(encoding="utf-8")
         )
+    }
+    named |= {
+        (name_of(page), f"{module.replace('.', '/')}.py")
+        for page in PAGES
+        for module in re.findall(r"python -m (studies[\w.]+)", page.read_text(encoding="utf-8"))
     }
     assert not {one for one in named if not (ROOT / one[1]).exists() and "CHANGELOG" not in one[0]}

@@ -1,4 +1,4 @@
-"""published_numbers.md is what runs/published_numbers.py makes, and the numbers are those that were printed."""
+"""published_numbers.md is what studies/published_numbers.py makes, and the numbers are those that were printed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("published_numbers", ROOT / "runs" / "published_numbers.py")
+    spec = importlib.util.spec_from_file_location("published_numbers", ROOT / "studies" / "published_numbers.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -81,6 +81,6 @@ def test_vsr_in_two_wordings(script: ModuleType, shared_data: Path) -> None:
 @pytest.mark.slow
 def test_the_page_is_made_by_the_script(script: ModuleType, shared_data: Path) -> None:
     written = (ROOT / "docs" / "appendix" / "published_numbers.md").read_text(encoding="utf-8")
-    assert written == script.page(shared_data), "run: python runs/published_numbers.py"
+    assert written == script.page(shared_data), "run: python -m studies.published_numbers"
     first = written.splitlines()[2]
     assert first.startswith("> Turn") and "19.4 [17.9, 21.1] %" in first

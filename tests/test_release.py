@@ -63,7 +63,7 @@ def test_citation_has_what_forges_read() -> None:
     assert f"license: {PROJECT['license']}" in text
 
 
-@pytest.mark.parametrize("name", ["runs", ".ci", ".github", "bench", "constraints.txt", "docs", "examples", "tests"])
+@pytest.mark.parametrize("name", ["studies", ".ci", ".github", "bench", "constraints.txt", "docs", "examples", "tests"])
 def test_a_source_distribution_holds_what_tests_open(name: str) -> None:
     lines = (ROOT / "MANIFEST.in").read_text().splitlines()
     assert (ROOT / name).exists() and any(name in line.split()[1:] for line in lines if not line.startswith("#"))

@@ -27,7 +27,7 @@ def found(items: list[Item]) -> dict[str, Check]:
 
 
 def test_replace(found: dict[str, Check]) -> None:
-    """runs/audits.py explains what differs from the counts of others (docs/appendix/audits.md)."""
+    """studies/audits.py explains what differs from the counts of others (docs/appendix/audits.md)."""
     assert found["duplicates"].by_split == {"attributes": 186, "relations": 1_403}
     assert found["forced_ties"].by_split == {"attributes": 1, "relations": 15}
     assert found["sub_word"].by_kind == {"positives": 10, "negatives": 24}, "10 edits; 24 negatives came broken"

@@ -24,8 +24,8 @@ def test_a_record_comes_back_from_json(make_record: Callable[..., RunRecord]) ->
 
 
 def test_the_schema_file_is_that_of_the_classes() -> None:
-    written = runpy.run_path(str(ROOT / "runs" / "write_schemas.py"))
-    message = "docs/result.schema.json is not that of the classes: run `python runs/write_schemas.py`"
+    written = runpy.run_path(str(ROOT / "studies" / "write_schemas.py"))
+    message = "docs/result.schema.json is not that of the classes: run `python -m studies.write_schemas`"
     assert read_json(written["RESULT"]) == written["result_schema"](), message
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import sys
 from importlib import resources
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from equipoise.language.wordnet import EXTRACT, WordNet
 
 WORDNET = WordNet()
-RUNS = Path(__file__).parents[2] / "runs"
+STUDIES = Path(__file__).parents[2] / "studies"
 
 
 def test_the_sense_follows_the_context() -> None:
@@ -54,9 +53,7 @@ def test_reads_wordnets_own_format(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for name in ("index.verb", "index.adj", "data.verb", "data.adj"):
         (tmp_path / name).write_text("  1 licence\n")
     (tmp_path / "cntlist.rev").write_text("cat%1:05:00:: 1 18\n")
-    sys.path.insert(0, str(RUNS))
-    script = runpy.run_path(str(RUNS / "make_wordnet_extract.py"))
-    sys.path.remove(str(RUNS))
+    script = runpy.run_path(str(STUDIES / "make_wordnet_extract.py"))
     data = script["read_folder"](tmp_path, {"cat", "dog", "beast"})
     assert data.senses["n:cat"] == [("n00000002", 18)]
     assert data.synsets["n00000002"].lemmas == ("cat",)

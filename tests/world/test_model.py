@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from runs.world_captions import PretrainingItems
 from transformers import AutoTokenizer
 
 from equipoise import world as drawn
 from equipoise.models import load_model
 from equipoise.world.splits import TESTS, UNSEEN, world_items
 from equipoise.world.vocabulary import ACTIONS
-from runs import world_model as world
+from studies import world_model as world
+from studies.world_captions import PretrainingItems
 
 
 def test_every_word_of_the_world_is_one_token_and_other_text_is_kept() -> None:

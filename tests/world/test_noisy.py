@@ -6,7 +6,12 @@ from random import Random
 
 import numpy as np
 from PIL import Image
-from runs.world_captions import (
+
+from equipoise.world.draw import draw
+from equipoise.world.scenes import sample_crowd, sample_scene
+from equipoise.world.sentences import holds
+from equipoise.world.vocabulary import FAMILIES
+from studies.world_captions import (
     Noise,
     PretrainingImages,
     PretrainingItems,
@@ -14,12 +19,7 @@ from runs.world_captions import (
     noisy_sentence,
     pretraining_at,
 )
-from runs.world_model import vocabulary
-
-from equipoise.world.draw import draw
-from equipoise.world.scenes import sample_crowd, sample_scene
-from equipoise.world.sentences import holds
-from equipoise.world.vocabulary import FAMILIES
+from studies.world_model import vocabulary
 
 
 def test_what_noisy_captions_say_is_true() -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from runs.world_captions import pretraining_at
 
 from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
@@ -33,6 +32,7 @@ from equipoise.world.splits import (
     world_items,
 )
 from equipoise.world.vocabulary import FAMILIES
+from studies.world_captions import pretraining_at
 
 
 def test_the_test_sets_are_frozen() -> None:

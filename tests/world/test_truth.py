@@ -3,12 +3,12 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from runs.world_check import check
 
 from equipoise.world.cases import MAKERS, Case
 from equipoise.world.scenes import Object, Scene, sample_acting, sample_crowd, sample_scene
 from equipoise.world.sentences import Sentence, Thing, holds, text
 from equipoise.world.vocabulary import Word, common, seen, unseen
+from studies.world_check import check
 
 SCENE = Scene(
     (
@@ -117,5 +117,5 @@ def test_check_finds_nothing_wrong() -> None:
 
 
 def test_check_would_find_something(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runs.world_check.holds", lambda *_, **__: True)
+    monkeypatch.setattr("studies.world_check.holds", lambda *_, **__: True)
     assert check(20) == (0, 0, 20)

@@ -1,6 +1,6 @@
 """The record of a run, as result.json holds it, and of the difference of two runs: every field with its type.
 
-docs/result.schema.json is these classes as a JSON Schema (runs/write_schemas.py writes it). The metrics themselves
+docs/result.schema.json is these classes as a JSON Schema (studies/write_schemas.py writes it). The metrics themselves
 are the rows of metrics.py. Nothing here computes, and nothing loads numpy.
 """
 

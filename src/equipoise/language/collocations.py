@@ -1,6 +1,6 @@
 """Collocations: the pairs a word forms with its neighbours, (in, field), (hold, cup), and which pairs captions have.
 
-The same function reads pairs for counting them (runs/make_pair_counts.py) and, with the place of a word left open, for
+The same function reads pairs to count them (studies/make_pair_counts.py) and, with the place of a word left open, for
 judging what may stand there. A word that is common, in a place where it would often be seen if it fitted, and is not
 seen there, does not fit: "in a beach", "tall water", "talking on a sandwich".
 """

@@ -2,7 +2,7 @@
 
 Lemmas and inflected forms of single words are those of lemminflect 0.2.3, for any word (data/FORMS_LICENSE.txt). The
 library itself is not a dependency: it imports spaCy where that is installed, and with it torch, which costs each worker
-300 MB and three seconds. runs/make_forms_table.py makes the two data files. A net with one hidden layer sees the last
+300 MB and three seconds. studies/make_forms_table.py makes the data files. A net with one hidden layer sees the last
 letters of a word and picks its ending; the table holds the words of lemminflect's dictionary for which that goes wrong.
 """
 

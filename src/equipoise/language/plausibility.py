@@ -1,7 +1,7 @@
 """Positive evidence: captions that say a thing of this sort in this place, or name both things together.
 
 `collocations.py` asks whether the absence of a pair says something; here a pair must have been seen. Two tables more,
-counted by runs/make_pair_counts.py: "where" (dog, on couch), for the noun itself and for its sort ("@person"), since
+counted by studies/make_pair_counts.py: "where" (dog, on couch), for the noun itself and for its sort ("@person"), since
 most nouns are too rare to have been seen in every place they can be; and "scene", two nouns in one caption.
 """
 

@@ -206,7 +206,7 @@ def _named() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
 
 @functools.cache
 def counts() -> dict[str, int]:
-    """How often words and compounds occur in captions of photos; see runs/make_word_counts.py."""
+    """How often words and compounds occur in captions of photos; see studies/make_word_counts.py."""
     found: dict[str, int] = json.loads(read_data("counts.json.gz"))
     return found
 

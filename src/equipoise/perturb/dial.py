@@ -1,7 +1,7 @@
 """The dial of `balanced`: how likely an edit must be accepted, so that readers accept the share that was asked for.
 
 data/calibration.json is measured on verdicts of blind readers about captions that the judge did not learn from
-(runs/judge/calibrate.py). `accepted`: for each word of a kind of edit, what it adds to the height and the slope of a
+(studies/judge/calibrate.py). `accepted`: for each word of a kind of edit, what it adds to the height and the slope of a
 line, from the chance that the judge gives to the share that readers accept, both as logits. `least`: for replaced
 words, by setting of the dial, the least such share that an edit must have, so that all that is written is accepted as
 often as asked. `rates`: the share that readers accept of positives and of contrasts, by kind.

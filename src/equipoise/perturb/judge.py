@@ -3,7 +3,7 @@
 Words of the caption and of the photo's other captions go through two small layers of attention. A place is what these
 make of the words that stand there. A new word is judged by its place and by what it finds among the other words, as
 pass, may be true, implausible or no good English; a swap by what is made of both its halves and of the words between. A
-second, cheaper head ranks all nouns or verbs for a place. runs/judge/learn.py has the same arithmetic in torch.
+second, cheaper head ranks all nouns or verbs for a place. studies/judge/learn.py has the same arithmetic in torch.
 
 Many captions are judged together, in large products; a row of a product does not depend on the other rows (except for a
 single one, see `product`), so a caption gets the same numbers in any company. The word table is int8, the rest float16,
@@ -74,7 +74,7 @@ def net() -> Net:
 
 
 def loaded(handle: IO[bytes]) -> Net:
-    """What runs/judge/learn.py wrote."""
+    """What studies/judge/learn.py wrote."""
     stored = np.load(handle, allow_pickle=False)
     texts = {name: bytes(stored[name]).decode().split("\n") for name in ("vocabulary", "nouns", "verbs")}
     listed = (name for name in stored.files if name not in {*texts, "words", "scale"})

@@ -1,4 +1,4 @@
-"""replace-clean by its shipped verdicts; tests/runs/test_replace_clean.py has the checks behind them."""
+"""replace-clean by its shipped verdicts; tests/studies/test_replace_clean.py has the checks behind them."""
 
 import re
 from collections import Counter, defaultdict

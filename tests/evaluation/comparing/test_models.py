@@ -142,7 +142,7 @@ def test_coverage_where_seeds_differ(run: MakeRun) -> None:
 
 
 def test_several_seeds_draw_no_sign_flips(run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their p-value is Student's; the flips took most of the time of runs/coco/table.py."""
+    """Their p-value is Student's; the flips took most of the time of studies/coco/table.py."""
     monkeypatch.delattr(inference, "sign_flip_sums")
     rng = np.random.default_rng(4)
     first, second = ([run(rng.integers(0, 2, 40)) for _ in range(3)] for _ in range(2))

@@ -7,7 +7,6 @@ import json
 import random
 import runpy
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +28,7 @@ from equipoise.perturb.operations.replace import (
 )
 from equipoise.perturb.recipe import Proposal
 
-RUNS = Path(__file__).resolve().parents[3] / "runs"
+STUDIES = Path(__file__).resolve().parents[3] / "studies"
 
 
 @pytest.mark.parametrize(
@@ -166,11 +165,7 @@ def test_plain_weights_sum_to_one() -> None:
 
 @pytest.fixture(scope="module")
 def learner() -> dict[str, Any]:
-    sys.path.insert(0, str(RUNS))
-    try:
-        return runpy.run_path(str(RUNS / "make_giveaway.py"))
-    finally:
-        sys.path.remove(str(RUNS))
+    return runpy.run_path(str(STUDIES / "make_giveaway.py"))
 
 
 def test_learning_makes_what_comes_in_go_out(learner: dict[str, Any]) -> None:
@@ -218,11 +213,7 @@ def made_data(tmp_path: Path, samples: Path) -> Path:
 
 
 def test_what_the_tables_learn_from(made_data: Path) -> None:
-    sys.path.insert(0, str(RUNS))
-    try:
-        halves = runpy.run_path(str(RUNS / "caption_halves.py"))
-    finally:
-        sys.path.remove(str(RUNS))
+    halves = runpy.run_path(str(STUDIES / "caption_halves.py"))
     learned = list(halves["learning"](made_data))
     assert ("flickr8k", ["a boy runs"]) in learned and ("flickr8k", ["a girl runs"]) not in learned
     assert ("coco", ["An old man sitting on a wooden bench."]) in learned
@@ -237,11 +228,7 @@ def test_learned_and_measured_images_never_meet(
 
 
 def never_meet(shared_data: Path) -> None:
-    sys.path.insert(0, str(RUNS))
-    try:
-        halves = runpy.run_path(str(RUNS / "caption_halves.py"))
-    finally:
-        sys.path.remove(str(RUNS))
+    halves = runpy.run_path(str(STUDIES / "caption_halves.py"))
     path = shared_data / "coco" / "karpathy_test_first_half.json"
     learned, measured = (halves["coco"](path, learned=which) for which in (True, False))
     assert abs(len(learned) - len(measured)) < 0.1 * len(learned)
@@ -255,7 +242,7 @@ def test_the_learned_weights_bring_words_in_as_often_as_they_go_out(
     learner: dict[str, Any], shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On captions they were not learned from, against a plain draw."""
-    is_learned = runpy.run_path(str(RUNS / "caption_halves.py"))["is_learned"]
+    is_learned = runpy.run_path(str(STUDIES / "caption_halves.py"))["is_learned"]
     records = json.loads((shared_data / "coco" / "karpathy_test_first_half.json").read_text(encoding="utf-8"))
     captions = [
         Caption(text, tuple(other for other in record["caption"] if other != text))
@@ -291,7 +278,7 @@ def test_photos_that_sheets_were_written_from_are_never_read_blind(tmp_path: Pat
     rows += [{"id": 900, "use": "eval", "benchmarks": ["x"], "captions": ["A cat"]}]
     with gzip.open(tmp_path / "coco" / "captions_train2017_part.jsonl.gz", "wt", encoding="utf-8") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in rows)
-    train2017 = runpy.run_path(str(RUNS / "caption_halves.py"))["train2017"]
+    train2017 = runpy.run_path(str(STUDIES / "caption_halves.py"))["train2017"]
     learned, read = (train2017(tmp_path, which) for which in (True, False))
     assert not learned.keys() & read.keys() and len(learned) + len(read) == 200
     assert 40 < len(learned) < 110

@@ -1,6 +1,6 @@
 """REPLACE without its defects: only the records whose hard positive is right and whose hard negative is wrong.
 
-REPLACE was made by string replacement on VL-CheckList, itself made so. runs/replace_clean.py finds each kind of damage
+REPLACE was made by string replacement on VL-CheckList, itself made so. studies/replace_clean.py finds each sort of flaw
 with a check of its own: a record with any is dropped, and only articles and spaces are repaired. REPLACE never changes,
 so the verdicts are data: data/replace/clean.json has every reason for which a record is dropped.
 """

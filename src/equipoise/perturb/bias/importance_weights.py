@@ -4,7 +4,7 @@
 negatives of the papers' recipes and one for those that `balanced` judges: above zero for what edits would bring in more
 often than they take it out ("canine", "on grass"), below zero for the opposite. A replacement drawn in proportion to
 exp(-gap), where the gap is what its new words weigh more than the old ones, leaves the frequencies of words and pairs
-as they were, as far as the candidates allow (importance weights); runs/make_giveaway.py finds them.
+as they were, as far as the candidates allow (importance weights); studies/make_giveaway.py finds them.
 """
 
 from __future__ import annotations

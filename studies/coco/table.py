@@ -1,0 +1,485 @@
+"""The tables of docs/coco.md and its appendix: finetuning on COCO photos, judged on items of others and on ours.
+
+    python -m studies.coco.table            from studies/coco/results, without a GPU, in about a minute
+
+Differences are over photos and bases, as `equipoise compare` has them, and corrected (Holm) within two families: dual
+encoders, and models with a matching head. Each base is finetuned once, with its own seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.evaluation.comparing.differences import Run
+from equipoise.evaluation.comparing.inference import holm
+from equipoise.evaluation.comparing.models import compare_models
+from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.record import Change
+from equipoise.evaluation.scores import ItemScores, Lists, Scores
+from studies.coco.bases import score
+from studies.coco.choice import worth
+from studies.coco.labels import (
+    ABLATIONS,
+    CHANCE,
+    CHANGES,
+    CONTEST,
+    FUSED,
+    FUSED_PAIRS,
+    JOINED,
+    KINDS,
+    LIMIT,
+    METRICS,
+    MIXED,
+    MORE,
+    NAMES,
+    PAIRS,
+    PRINTED,
+    PUBLISHED,
+    RELATIONS,
+    SHARES,
+    SHORT,
+    SHOWN,
+    SUMMARY,
+    TAUGHT_ON,
+    TOWERS,
+    WORDS,
+)
+from studies.coco.scores import read_scores
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@cache
+def scores(tower: str) -> dict[str, Any]:
+    held = read_scores(RESULTS / f"{tower}.npz")
+    for name, share in averaged(tower).items():
+        start = f"{name}.{share}-"
+        held |= {f"{name}-{key.removeprefix(start)}": held[key] for key in list(held) if key.startswith(start)}
+    return held
+
+
+@cache
+def models(tower: str, stage: str = "final") -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in (RESULTS / f"{tower}.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["stage"] == stage:
+            found.setdefault(row["name"], []).append(row)
+    if stage == "final":
+        found |= {name: found[f"{name}.{share}"] for name, share in averaged(tower).items()}
+    return found
+
+
+@cache
+def averaged(tower: str) -> dict[str, float]:
+    """Models averaged with captions alone: the share of each, chosen on dev by the means over its bases."""
+    rows = models(tower, "shares")
+
+    def means(name: str) -> dict[str, float]:
+        return {key: float(np.mean([row["found"][key] for row in rows[name]])) for key in rows[name][0]["found"]}
+
+    found = {}
+    for name in (name for name in MIXED if f"{name}.{SHARES[-1]}" in rows):
+        found[name] = max(SHARES[1:], key=lambda share: worth(means(f"{name}.{share}"), means("control"), LIMIT))
+    return found
+
+
+@cache
+def unscored(tower: str, kind: str) -> Scores:
+    """The items of a kind, which all its runs share."""
+    return Scores(
+        ItemScores(
+            id=f"{part}/{place}", image=str(photo), caption=0.0, positives=[0.0], negatives=[0.0], tags={"part": part}
+        )
+        for part in JOINED.get(kind, (kind,))
+        for place, photo in enumerate(scores(tower)[f"{part}/photo"].tolist())
+    )
+
+
+@cache
+def run(tower: str, model: str, kind: str) -> Run:
+    held = np.concatenate([scores(tower)[f"{model}/{part}"] for part in JOINED.get(kind, (kind,))], 1)
+    rows = copy(unscored(tower, kind))
+    rows.right = Lists.of(held.T.ravel(), np.full(len(rows), 2))
+    return Run(Path(model), (), rows, outcomes_of(rows))
+
+
+def seeds(tower: str, *names: str) -> list[int]:
+    """The bases that all of these models start from."""
+    return sorted(set.intersection(*({row["seed"] for row in models(tower)[name]} for name in names)))
+
+
+def common(tower: str) -> list[int]:
+    """The bases of all models in the main tables."""
+    return seeds(tower, *(name for name in NAMES if name in models(tower)))
+
+
+def mean(tower: str, name: str, kind: str, metric: str, only: Sequence[int]) -> float:
+    """In percent, over these bases and the parts of the kind."""
+    held = scores(tower)
+    rows = [row for row in models(tower)[name] if row["seed"] in only]
+    found = []
+    for row, part in product(rows, JOINED.get(kind, (kind,))):
+        c, p = held[f"{name}-{row['seed']}/{part}"]
+        outcome = {
+            "original": c > 0,
+            "augmented": (c > 0) & (p > 0),
+            "brittleness": ((c > 0) & (p < 0)) | ((c < 0) & (p > 0)),
+        }
+        found.append(outcome[metric].mean())
+    return 100 * float(np.mean(found))
+
+
+def compared(
+    towers: Iterable[str], pairs: Sequence[tuple[str, str]]
+) -> dict[tuple[str, tuple[str, str], str, str], Change]:
+    found = {}
+    for tower, kind, (after, before) in product(towers, KINDS, pairs):  # runs of one kind share their resamples
+        if not {after, before} <= models(tower).keys() or kind not in kinds_of(tower):
+            continue
+        own = seeds(tower, after, before)
+        sides = ([run(tower, f"{name}-{seed}", kind) for seed in own] for name in (before, after))
+        whole = compare_models(*sides, path=("part",))
+        for metric in METRICS:
+            change = whole[metric]
+            assert change is not None
+            found[tower, (after, before), kind, metric] = change
+    adjusted = holm([change.p or 0.0 for change in found.values()])
+    return {
+        line: change.model_copy(update={"adjusted": p})
+        for (line, change), p in zip(found.items(), adjusted, strict=True)
+    }
+
+
+def cell(change: Change) -> str:
+    low, high = change.interval
+    verdict = "\\*" if change.significant else f" (p = {change.adjusted:.2g})" if low > 0 or high < 0 else ""
+    return f"{100 * change.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]{verdict}"
+
+
+def kinds_of(tower: str) -> list[str]:
+    return [kind for kind in KINDS if all(f"{part}/photo" in scores(tower) for part in JOINED.get(kind, (kind,)))]
+
+
+def summary(tower: str, names: Iterable[str], title: str, only: Sequence[int]) -> None:
+    """One number of each kind, recall and the correlation with people's ratings."""
+    heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
+    print(f"| {title} | " + " | ".join(heads) + " | recalls | CxC | bases |")
+    print("| --- |" + " ---: |" * (len(SUMMARY) + 3))
+    for name in (name for name in names if name in models(tower)):
+        cells = [f"{mean(tower, name, kind, metric, only):.1f}" for kind, metric in SUMMARY]
+        rows = [row["found"] for row in models(tower)[name] if row["seed"] in only]
+        cells += [f"{np.mean([score(row) for row in rows]):.1f}", f"{np.mean([row['experts'] for row in rows]):.1f}"]
+        print(f"| {(NAMES | MORE)[name]} | " + " | ".join(cells) + f" | {len(rows)} |")
+    print()
+
+
+def short() -> None:
+    """The table of docs/coco.md: MiniLM, the first three bases."""
+    columns, only = [SUMMARY[place] for place in (2, 3, 0, 1)], common("m")
+    heads = [f"{KINDS[kind]}: {metric.capitalize()}{' accuracy' * (metric in METRICS[:2])}" for kind, metric in columns]
+    print("| finetuned on | " + " | ".join(heads) + " | recalls |")
+    print("| --- |" + " ---: |" * (len(columns) + 1))
+    print("| by chance | " + " | ".join(CHANCE[metric] for _, metric in columns) + " | |")
+    for name, said in SHOWN.items():
+        rows = [row for row in models("m")[name] if row["seed"] in only]
+        values = [mean("m", name, kind, metric, only) for kind, metric in columns]
+        values.append(np.mean([score(row["found"]) for row in rows]))
+        print(f"| {said} | " + " | ".join(f"{value:.1f}" for value in values) + " |")
+
+
+def ablation(title: str, names: Sequence[str]) -> None:
+    """On the bases that all of these models have, and what the papers print."""
+    names = [name for name in names if name in models("m")]
+    summary("m", names, title, seeds("m", *names))
+    published = json.loads((RESULTS.parents[1] / "tables" / "published.json").read_text(encoding="utf-8"))
+    cells = []
+    for name in (name for name in names if name in PRINTED):
+        what, table, row, places = PRINTED[name]
+        cells.append(f"{what} " + " / ".join(str(published[table]["rows"][row][place]) for place in places))
+    if cells:
+        print(f"Published for CLIP ViT-B/32 ({PUBLISHED[len(places)]}): {'; '.join(cells)}.\n")
+
+
+def changes(names: Sequence[str]) -> None:
+    """Models that do not all have the same bases: what each changes against captions alone, on its own bases."""
+    heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
+    print("| change against captions alone, on own bases | " + " | ".join(heads) + " | recalls | CxC | bases |")
+    print("| --- |" + " ---: |" * (len(SUMMARY) + 3))
+    for name in (name for name in names if name in models("m")):
+        only = seeds("m", name, "control")
+
+        def means(model: str, only: Sequence[int] = only) -> NDArray[np.float64]:
+            rows = [row["found"] for row in models("m")[model] if row["seed"] in only]
+            found = [mean("m", model, kind, metric, only) for kind, metric in SUMMARY]
+            return np.array([*found, np.mean([score(row) for row in rows]), np.mean([row["experts"] for row in rows])])
+
+        cells = [f"{value:+.1f}" for value in means(name) - means("control")]
+        print(f"| {(NAMES | MORE)[name]} | " + " | ".join(cells) + f" | {len(only)} |")
+    print()
+
+
+def parts_of_ours() -> None:
+    """What each part does to REPLACE on the first base, the only one that the variants and the whole recipe share."""
+    print("| on the first base, minus the whole recipe | REPLACE: Aug. | REPLACE: Brit. |\n| --- | ---: | ---: |")
+    for name in (name for name in MORE if name.startswith("ours-") and name in models("m")):
+        cells = (mean("m", name, "replace", of, [0]) - mean("m", "ours", "replace", of, [0]) for of in METRICS[1:])
+        print(f"| {MORE[name]} | " + " | ".join(f"{value:+.1f}" for value in cells) + " |")
+    print()
+
+
+def first_places() -> None:
+    print("| text-to-image R@1 of the bases | lowest | mean | highest |\n| --- | ---: | ---: | ---: |")
+    for tower, title in TOWERS.items():
+        found = [row["found"]["t2i@1"] for row in models(tower)["base"]]
+        print(f"| {title} | " + " | ".join(f"{value:.1f}" for value in (min(found), np.mean(found), max(found))) + " |")
+    print()
+
+
+def replace(found: Mapping[str, float], metric: str) -> float:
+    return float(np.mean([found[f"{part}/{metric}"] for part in JOINED["replace"]]))
+
+
+def shares(tower: str) -> None:
+    """What averaging with the base trades: REPLACE against recall, for the training that was chosen on dev."""
+    print(f"| {TOWERS[tower]}, chosen on dev | " + " | ".join(f"{share:.1f}" for share in SHARES) + " |")
+    print("| --- |" + " ---: |" * len(SHARES))
+    for name in (name for name in NAMES if "-best" in name and name in models(tower)):
+        cells = []
+        for share in SHARES:
+            rows = models(tower)["base"] if share == 0 else models(tower).get(f"{name}.{share}", models(tower)[name])
+            found = [
+                [*(replace(row["found"], metric) for metric in METRICS[1:]), score(row["found"])]
+                for row in rows if row["seed"] in common(tower)
+            ]  # fmt: skip
+            chosen = f"{name}.{share}" not in models(tower) and share > 0
+            cells.append(" / ".join(f"{value:.1f}" for value in np.mean(found, 0)) + chosen * " (chosen)")
+        print(f"| {NAMES[name].removeprefix('chosen on dev: ')} | " + " | ".join(cells) + " |")
+    print()
+
+
+def mixed(tower: str) -> None:
+    """Averaged with captions alone: changes on REPLACE over the base, of recalls and CxC over captions alone."""
+    print(f"| {TOWERS[tower]}, averaged with captions alone | " + " | ".join(map(str, SHARES[1:])) + " |")
+    print("| --- |" + " ---: |" * len(SHARES[1:]))
+
+    def cell(rows: Sequence[dict[str, Any]]) -> str:
+        changes = [
+            [*(replace(row["found"], metric) - replace(base[row["seed"]], metric) for metric in METRICS[1:]),
+             score(row["found"]) - score(control[row["seed"]]),
+             row["found"]["experts"] - control[row["seed"]]["experts"]]
+            for row in rows
+        ]  # fmt: skip
+        return " / ".join(f"{value:+.1f}" for value in np.mean(changes, 0))
+
+    base, control = ({row["seed"]: row["found"] for row in models(tower)[name]} for name in ("base", "control"))
+    for name, chosen in averaged(tower).items():
+        cells = [cell(models(tower)[f"{name}.{share}"]) + (share == chosen) * " (chosen)" for share in SHARES[1:]]
+        print(f"| {MIXED[name]} | " + " | ".join(cells) + " |")
+        own = {row["seed"] for row in models(tower)[name]}
+        rows = [row for row in models(tower)[name.removesuffix("+captions")] if row["seed"] in own]
+        cells = [cell(rows) if share == rows[0]["wise"] else "" for share in SHARES[1:]]
+        print(f"| {MIXED[name]}, averaged with the base | " + " | ".join(cells) + " |")
+    print()
+
+
+def fused() -> None:
+    """Both parts of each model with a matching head; the head's recalls are of the contrastive part's first ten."""
+    only = seeds("x", *(name for name in FUSED if name in models("x")))
+    heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
+    print("| finetuned with | judged by | " + " | ".join(heads) + " | recalls | bases |")
+    print("| --- | --- |" + " ---: |" * (len(SUMMARY) + 2))
+    for (name, said), (part, judge) in product(FUSED.items(), (("", "cosine"), ("-itm", "matching head"))):
+        if rows := [row["found"] for row in models("x").get(f"{name}{part}", ()) if row["seed"] in only]:
+            cells = [f"{mean('x', f'{name}{part}', kind, metric, only):.1f}" for kind, metric in SUMMARY]
+            cells += [f"{np.mean([score(row) for row in rows]):.1f}", str(len(rows))]
+            print(f"| {said} | {judge} | " + " | ".join(cells) + " |")
+    print()
+
+
+def retrieval(tower: str) -> None:
+    """The mean of six recalls against captions alone, resampling photos and bases."""
+    print(f"| {TOWERS[tower]}, mean of three recalls | text-to-image | image-to-text | of six, minus captions alone |")
+    print("| --- | ---: | ---: | ---: |")
+    held, rng = scores(tower), np.random.default_rng(0)
+    photo = held["captions/photo"].astype(int)
+
+    def hits(name: str, seed: int) -> NDArray[np.float64]:
+        """By photo: the sum over its captions and over itself, in parts of the mean of six."""
+        found = np.zeros(photo.max() + 1)
+        for rank in (held[f"{name}-{seed}/{way}"] for way in ("t2i", "i2t")):
+            right = sum((rank < top).astype(float) for top in (1, 5, 10)) * 100 / 6
+            found += (
+                np.bincount(photo, right, len(found)) / len(photo) if len(rank) == len(photo) else right / len(rank)
+            )
+        return found
+
+    for name, said in ((name, said) for name, said in (NAMES | MIXED).items() if name in models(tower)):
+        rows = [row["found"] for row in models(tower)[name] if row["seed"] in common(tower) or name in MIXED]
+        ways = (
+            f"{np.mean([[row[f'{way}@{top}'] for top in (1, 5, 10)] for row in rows]):.1f}" for way in ("t2i", "i2t")
+        )
+        own = seeds(tower, name, "control")
+        change = np.stack([hits(name, seed) - hits("control", seed) for seed in own])
+        drawn = []
+        for _ in range(2000):
+            bases = rng.integers(len(own), size=max(1, len(own) - 1))  # one less: few bases spread too little
+            photos = rng.integers(change.shape[1], size=change.shape[1])
+            drawn.append(change[bases].mean(0)[photos].sum())
+        low, high = np.quantile(drawn, (0.025, 0.975))
+        cell = "" if name == "control" else f"{change.mean(0).sum():+.1f} [{low:+.1f}, {high:+.1f}]"
+        said += " (averaged with captions alone)" * (name in MIXED)
+        print(f"| {said} | " + " | ".join((*ways, cell)) + " |")
+    print()
+
+
+def search(tower: str) -> None:
+    """What was tried on dev: every recipe with the same settings."""
+    rows = {row["name"]: row for own in models(tower, "search").values() for row in own}
+    control = rows.pop("control")["found"]
+    kinds = [key for key in control if key.endswith("/augmented") and key != "swap/augmented"]  # as in run.chosen
+    print(f"| {TOWERS[tower]}, dev | training texts | rate | epochs | " + " | ".join(map(str, SHARES[1:])) + " |")
+    print("| --- | --- | ---: | ---: |" + " ---: |" * len(SHARES[1:]))
+
+    def said(found: dict[str, float]) -> str:
+        """Mean Augmented accuracy / its change on the kind that loses most / recalls."""
+        least = min(found[kind] - control[kind] for kind in kinds)
+        return f"{np.mean([found[kind] for kind in kinds]):.1f} / {least:+.1f} / {score(found):.1f}"
+
+    print("| captions alone | | 5e-05 | 1 |" + " |" * (len(SHARES) - 2) + f" {said(control)} |")
+    for name, row in sorted(rows.items(), key=lambda own: list(CONTEST).index(own[0].split(".")[0])):
+        if row["wise"] == 1:
+            cells = [said(rows[name if share == 1 else f"{name}.{share}"]["found"]) for share in SHARES[1:]]
+            about = (CONTEST[name.split(".")[0]], TAUGHT_ON[row["train"]], f"{5e-5 * row['speed']:.2g}")
+            print("| " + " | ".join((*about, str(row["options"]["epochs"]), *cells)) + " |")
+    print()
+
+
+def rewordings(tower: str) -> None:
+    """On dev: phrases with REPLACE's words, by recipe and training, all finetuned weights."""
+    rows = {row["name"]: row for own in models(tower, "search").values() for row in own}
+    trained = {(row["train"], row["options"]["epochs"]): None for name, row in rows.items() if name.startswith("hn.")}
+    heads = [f"{TAUGHT_ON[texts]}, {epochs} epoch{'s' * (epochs > 1)}" for texts, epochs in sorted(trained)]
+    print(f"| {TOWERS[tower]}, dev: REPLACE's words | " + " | ".join(heads) + " |")
+    print("| --- |" + " ---: |" * len(heads))
+
+    def said(name: str) -> str:
+        return " / ".join(f"{rows[name]['found'][f'replace/{metric}']:.1f}" for metric in METRICS[1:])
+
+    for recipe, title in CONTEST.items():
+        print(f"| {title} | " + " | ".join(said(f"{recipe}.{texts}.3.{n}") for texts, n in sorted(trained)) + " |")
+    print(f"\nCaptions alone: {said('control')}.\n")
+
+
+def by_word(tower: str) -> None:
+    """REPLACE: Augmented / Brittleness by the word that is replaced. We grouped after seeing the results."""
+    held, parts = scores(tower), JOINED["replace"]
+    words = np.concatenate([held[f"{part}/relation"] for part in parts])
+    groups = {name: np.isin(words, own) for name, own in WORDS.items()}
+    groups["others"] = ~np.any(list(groups.values()), 0)
+    heads = [f"{name} (n = {chosen.sum():,})" for name, chosen in groups.items()]
+    print(f"| {TOWERS[tower]}, REPLACE by word | " + " | ".join(heads) + " |")
+    print("| --- |" + " ---: |" * len(heads))
+    for name in ("base", "control", *(name for name in NAMES if "-best" in name)):
+        cells = []
+        for chosen in groups.values():
+            found = []
+            for seed in common(tower):
+                c, p = np.concatenate([held[f"{name}-{seed}/{part}"] for part in parts], 1)[:, chosen]
+                found.append((((c > 0) & (p > 0)).mean(), (np.sign(c) * np.sign(p) < 0).mean()))
+            cells.append(" / ".join(f"{100 * value:.1f}" for value in np.mean(found, 0)))
+        print(f"| {NAMES[name]} | " + " | ".join(cells) + " |")
+    print()
+
+
+def table(tower: str, title: str) -> None:
+    """Original / Augmented / Brittleness of each kind."""
+    kinds = kinds_of(tower)
+    heads = [f"{KINDS[kind]} (n = {count(tower, kind):,})" for kind in kinds]
+    print(f"| {title} | " + " | ".join(heads) + " | text-to-image R@1 |")
+    print("| --- " * (len(kinds) + 2) + "|")
+    for name in (name for name in NAMES if name in models(tower)):
+        only = common(tower)
+        cells = [" / ".join(f"{mean(tower, name, kind, metric, only):.1f}" for metric in METRICS) for kind in kinds]
+        first = np.mean([row["found"]["t2i@1"] for row in models(tower)[name] if row["seed"] in only])
+        print(f"| {NAMES[name]} | " + " | ".join(cells) + f" | {first:.1f} |")
+    print()
+
+
+def relations(tower: str) -> None:
+    """VSR by relation: which statements a model gains or loses. The groups were made after the results were seen."""
+    names = ("control", "hn-negclip", "hp-hn", "ours", "hp-hn-swaps", "ours-swaps", "hp-hn-best", "ours-best")
+    print("| VSR | n | " + " | ".join(NAMES[name] for name in names) + " |")
+    print("| --- |" + " ---: |" * (len(names) + 1))
+    for kind, groups in RELATIONS.items():
+        left = set(scores(tower)[f"{kind}/relation"].tolist())
+        for group in (*groups, ()):
+            words = set(group) or left
+            left = left - words
+            chosen = np.array([word in words for word in scores(tower)[f"{kind}/relation"].tolist()])
+            cells = []
+            for name in names:
+                held = [scores(tower)[f"{name}-{seed}/{kind}"] for seed in common(tower)]
+                both = [((c > 0)[chosen].mean(), ((c > 0) & (p > 0))[chosen].mean()) for c, p in held]
+                cells.append(" / ".join(f"{100 * value:.1f}" for value in np.mean(both, 0)))
+            said = ", ".join(group) or "the others"
+            print(f"| {KINDS[kind]}: {said} | {chosen.sum()} | " + " | ".join(cells) + " |")
+    print()
+
+
+def count(tower: str, kind: str) -> int:
+    return sum(len(scores(tower)[f"{part}/photo"]) for part in JOINED.get(kind, (kind,)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--short", action="store_true", help="print only the table of docs/coco.md, in seconds")
+    if parser.parse_args().short:
+        short()
+        return
+    for tower, title in TOWERS.items():
+        summary(tower, NAMES, f"{title}, finetuned with", common(tower))
+    for title, own in ABLATIONS.items():
+        ablation(title, own)
+    changes(CHANGES)
+    parts_of_ours()
+    first_places()
+    for show in (shares, mixed, retrieval, search, rewordings, by_word):
+        for tower in TOWERS:
+            show(tower)
+    relations("m")
+    for tower, title in TOWERS.items():
+        table(tower, title)
+    differences(TOWERS, PAIRS)
+    fused()
+    differences({"x": "matching"}, FUSED_PAIRS)
+    print("With two bases, their spread is hardly known: an interval is very wide, or that of photos alone.")
+
+
+def differences(towers: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> None:
+    found = compared(towers, pairs)
+    for metric, (tower, title) in product(METRICS, towers.items()):
+        heads = " | ".join(KINDS[kind] for kind in kinds_of(tower))
+        print(f"| {title}, {metric.capitalize()} | {heads} | bases |")
+        print("| --- |" + " ---: |" * (len(kinds_of(tower)) + 1))
+        for pair in pairs:
+            if (tower, pair, "replace", metric) in found:
+                cells = [cell(found[tower, pair, kind, metric]) for kind in kinds_of(tower)]
+                print(f"| {' - '.join(pair)} | " + " | ".join(cells) + f" | {len(seeds(tower, *pair))} |")
+        print()
+    print(f"\\*: significant, by interval and by p-value, which is corrected (Holm) for all {len(found)} comparisons.")
+    print("p: this corrected value, where the interval excludes zero and the difference is not significant.")
+
+
+if __name__ == "__main__":
+    main()

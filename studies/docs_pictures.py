@@ -1,0 +1,65 @@
+"""The pictures of docs/tour.md, from the demo's page in a real browser.
+
+    equipoise demo && python -m studies.docs_pictures demo-out/report.html [--out docs/pictures]
+
+Needs playwright and Debian's Chromium, as tests/report does. Colours are counted down: a PNG is small.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shutil
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from studies.needs import existing
+
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("page", type=existing())
+    parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        desk = opened(browser, given.page, 1100, 1400)
+        desk.add_style_tag(content="nav, figure details { display: none }")
+        first, chart = desk.locator("section.example").bounding_box(), desk.locator("main > figure").bounding_box()
+        above = {"x": first["x"], "y": first["y"], "width": first["width"]}
+        height = chart["y"] + chart["height"] - first["y"]
+        keep(desk.screenshot(clip={**above, "height": height}, full_page=True), given.out / "demo.png")
+        desk.locator("#f-outcome").select_option(label=brittle(desk))
+        desk.locator("#gallery").scroll_into_view_if_needed()
+        desk.evaluate("document.querySelector('#gallery').scrollIntoView()")
+        keep(desk.screenshot(), given.out / "gallery.png")
+        browser.close()
+
+
+def opened(browser: Any, page: Path, width: int, height: int) -> Any:
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light")
+    found = context.new_page()
+    found.goto(page.resolve().as_uri())
+    return found
+
+
+def brittle(page: Any) -> str:
+    """How the filter calls brittle items, with their number."""
+    named = page.locator("#f-outcome option").all_inner_texts()
+    return next((name for name in named if "rittle" in name), named[0])
+
+
+def keep(png: bytes, path: Path) -> None:
+    """A picture of the same screen has the same bytes, and at most 128 colours."""
+    Image.open(io.BytesIO(png)).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

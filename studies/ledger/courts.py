@@ -1,0 +1,156 @@
+"""Do label courts find wrong labels? Flip 2 % of SugarCrepe's labels and look for them in the queue.
+
+    python -m studies.ledger.courts --shared ../shared/data
+
+Answers: eight public result sets of five models. A flipped label turns the answer of every model around. The queue is
+that of `equipoise audit --models`; the score is the share of flipped labels in its first 4 %. Real label errors of
+SugarCrepe count against the queue, as nobody has listed them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from equipoise.audit.court import Answers, gather, suspicion
+from equipoise.data.items import Item
+from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.published.reading import read_any
+from equipoise.published.sheets import Foreign
+from studies.needs import existing
+
+FLIPPED, QUEUE = 0.02, 0.04
+
+
+def result_sets(shared: Path) -> tuple[dict[str, dict[str, bool]], dict[str, Item]]:
+    """Set -> item -> right, and every item of SugarCrepe. GPT-4V's two orders are two sets."""
+    published = shared / "published_scores"
+    whole = {
+        "open_clip XLM-R ViT-B/32": published / "sugarcrepe" / "xlm-roberta-base-ViT-B-32.json.gz",
+        "CLIP ViT-B/32": shared / "bivlc" / "SUGARCREPE_CORRECT_ViT-B-32.csv",
+        "TROHN-Img": published / "bivlc" / "SUGARCREPE_CORRECT_CLIP_TROHN-Img.csv.gz",
+    }
+    outcomes: dict[str, dict[str, bool]] = {}
+    items: dict[str, Item] = {}
+    for name, path in whole.items():
+        foreign = read_any([path], "sugarcrepe")
+        outcomes[name] = right_of(foreign)
+        items |= {item.id: item for item in foreign.items}
+    asked = read_any(sorted((published / "sugarcrepe_gpt4v").iterdir()), "sugarcrepe")
+    for order in ("caption first", "negative first"):
+        outcomes[f"GPT-4V, {order}"] = {
+            row.id: answer.right for row in asked.rows for answer in row.answers if answer.order == order
+        }
+    ids: dict[tuple[str, ...], list[str]] = {}
+    for item in items.values():
+        ids.setdefault(key(item), []).append(item.id)
+    for name, path in (
+        ("CLIP ViT-B/32, BiVLC", shared / "bivlc" / "BiVLC_ViT-B-32.csv"),
+        ("TROHN-Img, BiVLC", published / "bivlc" / "BiVLC_CLIP_TROHN-Img.csv.gz"),
+        ("TROHN-Text, BiVLC", shared / "bivlc" / "BiVLC_CLIP_TROHN-Text.csv"),
+    ):
+        foreign = read_any([path], "bivlc")
+        right = right_of(foreign)
+        found = [(ids.get(key(item), []), right[item.id]) for item in foreign.items]
+        outcomes[name] = {
+            same[0]: won for same, won in found if len(same) == 1
+        }  # it names no photo: some pairs have two
+    return outcomes, items
+
+
+def right_of(foreign: Foreign) -> dict[str, bool]:
+    rows = outcomes_of(foreign.rows)
+    return {row.id: bool(won) for row, won in zip(foreign.rows, rows.original, strict=True)}
+
+
+def key(item: Item) -> tuple[str, ...]:
+    """BiVLC writes the same captions with other capitals and spaces, and often without the final stop."""
+    texts = (item.caption, item.negatives[0].text)
+    return item.tags.get("subtype", item.tags["split"]), *(" ".join(one.lower().split()).rstrip(". ") for one in texts)
+
+
+def tables(outcomes: dict[str, dict[str, bool]], items: dict[str, Item]) -> tuple[Answers, Answers, list[str]]:
+    """The answers with each model once, as the courts use them; those of all eight sets; notes on what was merged."""
+    answers, notes = gather(outcomes, {id_: item.tags["split"] for id_, item in items.items()})
+    columns = [[one.get(id_, np.nan) for id_ in answers.ids] for one in outcomes.values()]
+    return answers, Answers(answers.ids, list(outcomes), np.array(columns, dtype=np.float64).T, answers.groups), notes
+
+
+def found_early(score: np.ndarray, flipped: np.ndarray, draw: np.random.Generator) -> float:
+    """The share of the flipped labels in the first part of the queue; equal scores stand in random order."""
+    order = np.lexsort((draw.random(len(score)), -score))[: round(QUEUE * len(score))]
+    return float(flipped[order].sum() / flipped.sum())
+
+
+def trial(answers: Answers, raw: Answers, seed: int) -> dict[str, float]:
+    """One draw of flipped labels: how many of them each queue finds early."""
+    draw = np.random.default_rng(seed)
+    flipped = np.zeros(len(answers.ids), bool)
+    flipped[draw.choice(len(flipped), round(FLIPPED * len(flipped)), replace=False)] = True
+    turned, raw_turned = (
+        Answers(one.ids, one.models, np.where(flipped[:, None], 1 - one.right, one.right), one.groups)
+        for one in (answers, raw)
+    )
+    return {
+        "item-response model": found_early(suspicion(turned).log_odds, flipped, draw),
+        "counting, each model once": found_early(np.nansum(1 - 2 * turned.right, axis=1), flipped, draw),
+        "counting all eight sets": found_early(np.nansum(1 - raw_turned.right, axis=1), flipped, draw),
+    }
+
+
+def interval(values: np.ndarray, draw: np.random.Generator) -> tuple[float, float]:
+    """95 % interval of the mean over draws."""
+    means = draw.choice(values, (4000, len(values))).mean(1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--shared",
+        type=existing(
+            "bivlc", "published_scores/sugarcrepe", "published_scores/sugarcrepe_gpt4v", "published_scores/bivlc"
+        ),
+        default="../shared/data",
+    )
+    parser.add_argument("--draws", type=int, default=20)
+    arguments = parser.parse_args()
+    outcomes, items = result_sets(arguments.shared)
+    answers, raw, notes = tables(outcomes, items)
+    print(f"{len(answers.ids):,} pairs")
+    for name, one in outcomes.items():
+        print(f"  {name}: {100 * np.mean(list(one.values())):.1f} % right of {len(one):,}")
+    print("\n".join(f"  note: {note}" for note in notes))
+
+    trials = [trial(answers, raw, seed) for seed in range(arguments.draws)]
+    draw = np.random.default_rng(0)
+    share = round(FLIPPED * len(answers.ids))
+    print(f"\n{share} flipped labels ({FLIPPED:.0%}), found in the first {QUEUE:.0%} of the queue, {len(trials)} draws")
+    for name in trials[0]:
+        values = 100 * np.array([one[name] for one in trials])
+        low, high = interval(values, draw)
+        print(
+            f"  {name}: {values.mean():.1f} % [{low:.1f}, {high:.1f}]; draws {values.min():.1f} to {values.max():.1f}"
+        )
+    first, *others = trials[0]
+    for other in others:
+        values = 100 * np.array([one[first] - one[other] for one in trials])
+        low, high = interval(values, draw)
+        print(f"  {first} minus {other}: {values.mean():+.1f} points [{low:+.1f}, {high:+.1f}]")
+
+    everywhere = ~np.isnan(raw.right).any(1)
+    failed = np.flatnonzero(everywhere & (raw.right == 0).all(1))
+    found = suspicion(answers)
+    print(f"\n{everywhere.sum():,} pairs are in all eight sets; {len(failed)} of them fail in all eight")
+    print(f"Labels of SugarCrepe that are wrong, estimated: {found.share:.2%}")
+    for row in sorted(failed.tolist(), key=lambda row: -found.log_odds[row]):
+        item = items[answers.ids[row]]
+        print(f"  {item.id}  P(wrong) {1 / (1 + np.exp(-found.log_odds[row])):.2f}")
+        print(f"    right: {item.caption}\n    wrong: {item.negatives[0].text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""What one tokenizer argument did to SigLIP in mteb: the table of docs/appendix/siglip.md.
+
+python -m studies.ledger.siglip --shared ../shared/data
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+
+from studies.needs import existing
+
+TASKS = ("SugarCrepe", "AROCocoOrder", "AROFlickrOrder")  # those with a result from before the change
+
+
+def history(shared: Path) -> dict[str, dict[str, tuple[float, float]]]:
+    """Model -> task -> the score with `padding=True` and with `padding="max_length"`."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    with (shared / "published_scores" / "mieb_siglip_history.csv").open(encoding="utf-8") as handle:
+        for row in csv.DictReader(handle):
+            model = row["model"].removeprefix("google/")
+            found.setdefault(model, {}).setdefault(row["task"], {})[row["date"]] = float(row["main_score"])
+    return {
+        model: {task: (scores[min(scores)], scores[max(scores)]) for task, scores in tasks.items() if len(scores) == 2}
+        for model, tasks in found.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shared", type=existing("published_scores/mieb_siglip_history.csv"), default="../shared/data")
+    models = history(parser.parse_args().shared)
+    print(f"| checkpoint | {' | '.join(TASKS)} |\n| --- |{' ---: |' * len(TASKS)}")
+    for model, tasks in models.items():
+        print(f"| {model} | {' | '.join(f'{tasks[task][0]} → {tasks[task][1]}' for task in TASKS)} |")
+    for task in TASKS:
+        gains = sorted(round(after - before, 1) for before, after in (tasks[task] for tasks in models.values()))
+        print(f"{task}: {len(gains)} checkpoints, gain {gains[0]:+.1f} to {gains[-1]:+.1f} points")
+
+
+if __name__ == "__main__":
+    main()

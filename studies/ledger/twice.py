@@ -1,0 +1,142 @@
+"""Results of logs and of text-to-image scorers in which a model was asked twice; answers.py has the others.
+
+Of several orders or angles the first is compared with each other one that is named here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from equipoise.evaluation.answers import Answer
+from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.scores import ItemScores
+from equipoise.published.measuring import log_runs, published_run
+from studies.ledger.answers import Bench, Entry, Floats, Ledger
+from studies.ledger.logs import log_of, pairs
+
+CHOSEN = "the right option is named"
+JUDGES = {"BLIP": "blip1", "InstructBLIP": "instruct_blip", "LLaVA": "llava", "LLaVA, other prompt": "llava-alt"}
+
+
+def read_all(shared: Path) -> Ledger:
+    benches: dict[str, Bench] = {}
+    entries: list[Entry] = []
+    for bench, more in (*_of_logs(shared), *_mirrored(shared), _winoground(shared), *_judges(shared)):
+        benches[bench.name] = bench
+        entries += more
+    return benches, entries
+
+
+def _of_logs(shared: Path) -> Iterator[tuple[Bench, list[Entry]]]:
+    logs = shared / "harness_logs"
+    order = "the options moved on by one place"
+    upload = logs / "llava/mmbench/answers_upload/mmbench_dev_20230712/llava-v1.5-13b.xlsx"
+    yield _of_log("MMBench", "LLaVA-1.5-13B", "llava_logs", order, "order", [upload])
+    vila = logs / "vlmevalkit/vila_8b/vila_8b_CCBench.xlsx"
+    yield _of_log("CCBench", "VILA 8B", "vlmevalkit", order, "order", [vila])
+    for angle in (90, 180, 270):
+        files = [logs / f"vlmevalkit/gpt-4.1/gpt-4.1-2025-04-14_tdbench_rot{one}.xlsx" for one in (0, angle)]
+        second = f"the photo turned by {angle} degrees"
+        yield _of_log(f"TDBench, turned by {angle}°", "GPT-4.1", "tdbench", second, "picture", files)
+    qwen = logs / "vlmevalkit/Qwen2.5-VL-7B-Instruct/Qwen2.5-VL-7B-Instruct_ScienceQA_TEST"
+    files = [qwen.with_name(f"{qwen.name}{end}_openai_result.xlsx") for end in ("", "_QCME")]
+    yield _of_log("ScienceQA", "Qwen2.5-VL-7B", "qwen_logs", "with the explanation in the prompt", "context", files)
+
+
+def _of_log(
+    name: str, model: str, source: str, second: str, variant: str, files: Sequence[Path]
+) -> tuple[Bench, list[Entry]]:
+    rows = log_runs([log_of(*files)])[0].rows
+    asked = [(row, _two(row.answers, variant)) for row in rows]
+    kept = [(row, two) for row, two in asked if two is not None]
+    right, again = (_array([bool(two[place].right) for _, two in kept]) for place in (0, 1))
+    named = [(one.choice, other.choice) for _, (one, other) in kept]
+    flips = _array([np.nan if None in two else two[0] != two[1] for two in named])
+    texts = [
+        f"{row.tags.get('question', row.id)}\nIt said {one.said!r}, then {other.said!r}." for row, (one, other) in kept
+    ]
+    cluster = [row.image or row.id for row, _ in kept]
+    return Bench(name, CHOSEN, second, texts, cluster), [Entry(name, model, source, right, again, flips)]
+
+
+def _two(answers: Sequence[Answer], variant: str) -> tuple[Answer, Answer] | None:
+    """The first two answers that differ in the variant alone."""
+    first = answers[0]
+    other = next((one for one in answers if getattr(one, variant) != getattr(first, variant)), None)
+    return None if other is None else (first, other)
+
+
+def _array(values: Sequence[float | bool]) -> Floats:
+    return np.array(values, dtype=np.float64)
+
+
+def _mirrored(shared: Path) -> Iterator[tuple[Bench, list[Entry]]]:
+    """VSR's statements about the photo and about its mirror image, of relations that a mirror leaves as they are."""
+    name, at = "VSR, photo mirrored", shared / "published_scores/vsr_vlm"
+    entries, texts, photos = [], [], []
+    for called, model in (("", "zero_shot"), (" + LoRA", "general_lora"), (" + hard-negative LoRA", "hardneg_lora")):
+        first, other = (
+            {row.id: row for row in published_run([at / file], "vsr").rows}
+            for file in (f"full-{model}_normal.csv.gz", f"tierc_full-{model}_hflip_invariant.csv.gz")
+        )
+        ids = sorted(other)
+        (right, again), (one, two) = (
+            [[getattr(some[id_].answers[0], what) for id_ in ids] for some in (first, other)]
+            for what in ("right", "choice")
+        )
+        flips = [np.nan if None in pair else pair[0] != pair[1] for pair in zip(one, two, strict=True)]
+        entries.append(Entry(name, f"Qwen2-VL-7B{called}", "qwen", _array(right), _array(again), _array(flips)))
+        texts = [f"statement {id_} ({other[id_].tags['relation']}; truth: {other[id_].tags['label']})" for id_ in ids]
+        photos = [other[id_].image or id_ for id_ in ids]
+    yield Bench(name, "True or False is answered rightly", "the photo mirrored", texts, photos), entries
+
+
+def _winoground(shared: Path) -> tuple[Bench, list[Entry]]:
+    at = shared / "harness_logs/gpt4v_repeats/Winoground"
+    runs = [
+        published_run([at / one / "score_results_log.json.gz"], "winoground").rows for one in ("VIEScore", "VIEScore-1")
+    ]
+    ids = [row.id for row in runs[0] if row.id in {other.id for other in runs[1]}]
+    right, again = (_text(rows, ids) for rows in runs)
+    about = Bench(
+        "Winoground, asked again", "text score: each photo scores higher with its own caption",
+        "the same prompt again", ids, ids, "GPT-4V gives each photo and caption 1 to 10; a tie is wrong.",
+    )  # fmt: skip
+    return about, [Entry(about.name, "GPT-4V", "gpt4v_twice", right, again, (right != again).astype(np.float64))]
+
+
+def _text(rows: Sequence[ItemScores], ids: Sequence[str]) -> Floats:
+    won = dict(zip((row.id for row in rows), outcomes_of(rows).images.text, strict=True))
+    return _array([won[id_] for id_ in ids])
+
+
+def _judges(shared: Path) -> Iterator[tuple[Bench, list[Entry]]]:
+    """Scorers of generated images: does the one with fewer errors score higher?"""
+    rule = "of two images for a prompt, the one with fewer errors scores higher; a tie is wrong"
+    note = "Two sets of questions are no pure rewording: they ask about other things too."
+    models = {name: (f"{file}_dsg", f"{file}_tifa") for name, file in JUDGES.items()}
+    yield _judged(shared, "T2I judges, DSG then TIFA", rule, "TIFA's questions in place of DSG's", models, note)
+    for kind in ("dsg", "tifa"):
+        both = {"LLaVA": (f"llava_{kind}", f"llava-alt_{kind}")}
+        yield _judged(shared, f"T2I judges, {kind.upper()}", rule, "the same questions with another chat prompt", both)
+
+
+def _judged(
+    shared: Path, name: str, rule: str, second: str, models: dict[str, tuple[str, str]], note: str = ""
+) -> tuple[Bench, list[Entry]]:
+    found = {model: pairs(shared / "t2i_scores", *columns) for model, columns in models.items()}
+    ids = sorted({row.id for rows in found.values() for row in rows})
+    place = {id_: number for number, id_ in enumerate(ids)}
+    entries = []
+    for model, rows in found.items():
+        at = [place[row.id] for row in rows]
+        laid = {one: np.full(len(ids), np.nan) for one in ("right", "again", "flips")}
+        laid["right"][at] = [row.caption > row.negative_images[0].caption for row in rows]
+        laid["again"][at] = [row.positives[0] > row.negative_images[0].positives[0] for row in rows]
+        laid["flips"][at] = laid["right"][at] != laid["again"][at]
+        entries.append(Entry(name, model, "t2i", **laid))
+    texts = [id_.replace("/", ": ", 1).replace("/images/", " against images/") for id_ in ids]
+    return Bench(name, rule, second, texts, [id_.partition("/")[0] for id_ in ids], note), entries

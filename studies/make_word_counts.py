@@ -1,0 +1,58 @@
+"""Counts words and compounds in captions of photos, for drawing replacements as often as people use them.
+
+    python -m studies.make_word_counts DATA
+
+Reads the captions of COCO (CC BY 4.0) and Flickr8k that caption_halves.py leaves for learning; writes
+src/equipoise/language/data/counts.json.gz, which holds counts alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+from studies.caption_halves import learning
+from studies.needs import HALVES, existing
+
+DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "language" / "data"
+WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
+
+
+def wanted_phrases() -> set[tuple[str, ...]]:
+    """Every run of two to five words in the word lists, so that phrases get their counts too."""
+    found: set[tuple[str, ...]] = set()
+    for name in ("compounds.txt", "synonyms.txt", "exclusive.txt"):
+        for line in (DATA / name).read_text(encoding="utf-8").splitlines():
+            for part in re.split(r"[~>,|/:\"]", line):
+                words = tuple(WORD.findall(part.lower()))
+                if 2 <= len(words) <= 5:
+                    found.add(words)
+                    found.add((*words[:-1], words[-1] + "s"))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("shared", type=existing(*HALVES), help="the folder that holds coco/, flickr8k/ and negclip/")
+    shared = parser.parse_args().shared
+    words: Counter[str] = Counter()
+    phrases = wanted_phrases()
+    for caption in (text for _, texts in learning(shared) for text in texts):
+        found = WORD.findall(caption.lower())
+        words.update(found)
+        for length in range(2, 6):
+            for start in range(len(found) - length + 1):
+                if tuple(found[start : start + length]) in phrases:
+                    words[" ".join(found[start : start + length])] += 1
+    kept = {word: number for word, number in sorted(words.items()) if number >= 2}
+    packed = gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
+    (DATA / "counts.json.gz").write_bytes(packed)
+    print(f"{len(kept)} words and phrases, {len(packed)} bytes")
+
+
+if __name__ == "__main__":
+    main()

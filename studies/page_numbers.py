@@ -1,0 +1,255 @@
+"""A number that a study or a bench produced has one home; every other page quotes it from there.
+
+    python -m studies.page_numbers            names page, line and both values where a page differs; exit code 1 then
+    python -m studies.page_numbers --write    writes the numbers into the pages
+
+A *home* is a block of a page that holds what a command prints, between `<!-- numbers: NAME -->` and `<!-- end -->`.
+The command runs again and its lines are compared. A home whose numbers cannot be computed in CI says when and at which
+commit they were, in its last line or elsewhere: "on 18 November 2026 at commit 9648ca45".
+
+A *quote* is a comment before a number. It names a cell of a home by table, row and column:
+
+    gains <!--coco: MiniLM, Original > hn-negclip - control > NegCLIP's pairs; significant-->27.6 points [25.8, 29.4]
+
+The numbers after it, as many as the cell has, must be those of the cell. `; lost` turns their sign, `; 1` takes the
+first of them alone, `; significant` and `; not significant` hold the cell to the verdict (the star of its table), `; p`
+adds the corrected p that a cell has where the interval excludes zero and the difference is not significant, and the
+column `*` takes all cells after the labels of the row. In README and the pages of the menu, an interval or a share such
+as 95.9 % must stand in a home or after a quote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NamedTuple
+
+from equipoise.core.files import atomic_write
+from studies.needs import today
+
+ROOT = Path(__file__).resolve().parents[1]
+MENU = ROOT / "mkdocs.yml"
+DATA = ROOT.parent / "shared" / "data"  # other people's files: not in CI
+READINGS = "thirty-second thirty-third thirty-fourth thirty-fifth"
+COMMANDS = {  # home: what prints it; with DATA, only where that folder is
+    "coco": "-m studies.coco.table",
+    "coco-short": "-m studies.coco.table --short",
+    "readings": f"-m studies.perturb_reading published {READINGS}",
+    "reread": "-m studies.perturb_reading published thirty-third",
+    "ledger": "-m studies.ledger.make --markdown --shared DATA",
+    "siglip": "-m studies.ledger.siglip --shared DATA",
+}
+ON_NO_PAGE = ("readings", "reread")  # quoted alone, and quick
+WHOLE = ("coco", "coco-short", "ledger")  # the block is all that the command prints; of the others a choice of lines
+HOME = re.compile(r"(?s)<!-- numbers: ([\w-]+) -->\n+(.*?)\n+<!-- end -->")
+QUOTE = re.compile(r"<!--([\w-]+): (.+?)-->")
+NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?")
+RESULT = re.compile(r"\[[+-]?\d+(?:\.\d+)?, [+-]?\d+(?:\.\d+)?\]|(?<![\w.])\d+\.\d ?%")  # an interval, a measured share
+DATED = re.compile(r"\bon \d\d? [A-Z]\w+ 20\d\d at commit [0-9a-f]{8}\b")
+
+
+class Wrong(NamedTuple):
+    page: str
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}: {self.what}"
+
+
+def pages(root: Path) -> dict[str, str]:
+    found = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in found}
+
+
+def printed(name: str) -> str | None:
+    """What the command of a home prints; None where it needs data that is not here."""
+    command = COMMANDS[name]
+    if "DATA" in command and not DATA.is_dir():
+        return None
+    words = [str(DATA) if word == "DATA" else word for word in shlex.split(command)]
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{command} ended with {done.returncode}:\n{done.stderr}")
+    return done.stdout.strip("\n")
+
+
+def homes(texts: Mapping[str, str]) -> dict[str, str]:
+    """Every home by name; its blocks joined where it has several."""
+    found: dict[str, str] = {}
+    for text in texts.values():
+        for block in HOME.finditer(text):
+            found[block[1]] = "\n\n".join(filter(None, (found.get(block[1]), block[2])))
+    return found
+
+
+def rows(home: str) -> Iterator[tuple[list[str], list[str]]]:
+    """(the heads of its table, its cells) of every row."""
+    heads: list[str] = []
+    lines = home.splitlines()
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+        if after.startswith("| ---"):
+            heads = cells
+        elif line.startswith("|") and not line.startswith("| ---"):
+            yield heads, cells
+
+
+def quoted(home: str, about: str) -> list[str]:
+    """The numbers that a quote names; ValueError where it names none, or several."""
+    where, *how = about.split("; ")
+    *labels, column = where.split(" > ")
+    found = []
+    for heads, cells in rows(home):
+        for path in (cells, [heads[0], *cells]):
+            if path[: len(labels)] == labels and (column == "*" or column in heads):
+                skipped = len(labels) - (path is not cells)
+                found.append(" ".join(cells[skipped:]) if column == "*" else cells[heads.index(column)])
+    if len(found) != 1:
+        raise ValueError(f"{where!r} names {len(found)} cells of its home, not one")
+    value, _, p = found[0].partition(" (p = ")
+    numbers = NUMBER.findall(value)
+    if "lost" in how:
+        numbers = [turned(one) for one in numbers]
+        numbers[1:] = reversed(numbers[1:])  # the ends of the interval change places
+    if chosen := [int(word) for word in how if word.isdigit()]:
+        numbers = [numbers[place - 1] for place in chosen]
+    said = [word == "significant" for word in how if word.endswith("significant")]
+    if said and said[0] != ("\\*" in found[0]):
+        raise ValueError(f"the page says {'' if said[0] else 'not '}significant, its home says otherwise: {found[0]}")
+    if said and bool(p) != ("p" in how):
+        raise ValueError(f"a quote has `; p` and the corrected p where its home has it, and only there: {found[0]}")
+    return [*numbers, p.rstrip(")")] if p and said else numbers
+
+
+def turned(number: str) -> str:
+    return number[1:] if number[0] == "-" else f"-{number.lstrip('+')}"
+
+
+def plain(number: str) -> str:
+    return "0.0" if number == "-0.0" else number.lstrip("+")
+
+
+def rewritten(text: str, known: Mapping[str, str], page: str, menu: bool) -> tuple[str, list[Wrong]]:
+    """The page with the numbers that its quotes name, and where it had others; on the menu, a result must be quoted."""
+    wrong: list[Wrong] = []
+    parts, done, held = [], 0, set()
+    for quote in QUOTE.finditer(text):
+        line = text.count("\n", 0, quote.start()) + 1
+        if quote[1] not in known:
+            wrong.append(Wrong(page, line, f"no page is the home of {quote[1]!r}"))
+            continue
+        try:
+            wanted = quoted(known[quote[1]], quote[2])
+        except ValueError as error:
+            wrong.append(Wrong(page, line, str(error)))
+            continue
+        numbers = [found for _, found in zip(wanted, NUMBER.finditer(text, quote.end()), strict=False)]
+        if len(numbers) < len(wanted):
+            wrong.append(Wrong(page, line, f"no number after this comment ({quote[2]})"))
+            continue
+        for found, value in zip(numbers, wanted, strict=True):
+            held.add(found.start())
+            if plain(found[0]) != plain(value):
+                where = text.count("\n", 0, found.start()) + 1
+                wrong.append(Wrong(page, where, f"the page says {found[0]}, {quote[1]} says {value} ({quote[2]})"))
+                signed = "+" * (value[0] not in "+-") + value
+                parts += [text[done : found.start()], signed if found[0][0] in "+-" else plain(value)]
+                done = found.end()
+    for found in RESULT.finditer(shown(text)) if menu else ():
+        first = NUMBER.search(text, found.start())
+        if first and first.start() not in held:
+            where = text.count("\n", 0, found.start()) + 1
+            wrong.append(Wrong(page, where, f"{found[0]} has no home: quote it from one"))
+    return "".join([*parts, text[done:]]), wrong
+
+
+def shown(text: str) -> str:
+    """The text alone: homes, comments and code are blanks of the same length."""
+    for hidden in (HOME, re.compile(r"(?s)<!--.*?-->"), re.compile(r"(?s)```.*?```|`[^`\n]*`")):
+        text = hidden.sub(lambda found: re.sub(r"\S", " ", found[0]), text)
+    return text
+
+
+def compared(text: str, page: str, outputs: Mapping[str, str]) -> tuple[str, list[Wrong]]:
+    """The page with its homes as their commands print them, and the lines that differ."""
+    wrong: list[Wrong] = []
+
+    def block(found: re.Match[str]) -> str:
+        name, held = found[1], found[2]
+        start = text.count("\n", 0, found.start(2)) + 1
+        if not (name in COMMANDS and "DATA" not in COMMANDS[name]) and not DATED.search(held):
+            wrong.append(
+                Wrong(page, start, f"{name} is not computed in CI: say on which day and at which commit it was")
+            )
+        if name not in outputs:
+            return found[0]
+        lines, kept = outputs[name].splitlines(), held.splitlines()
+        wanted = lines if name in WHOLE else [line if line in lines else closest(line, lines) for line in kept]
+        if DATED.search(kept[-1]):
+            wanted = [*lines, "", kept[-1]] if name in WHOLE else wanted
+        for place in range(max(len(kept), len(wanted))):
+            here, there = (own[place] if place < len(own) else "nothing" for own in (kept, wanted))
+            if here != there:
+                wrong.append(Wrong(page, start + place, f"the page says\n{here}\n{COMMANDS[name]} prints\n{there}"))
+        if wanted == kept:
+            return found[0]
+        wanted[-1] = DATED.sub(lambda _: f"on {today()}", wanted[-1])  # a copy without git has no commit
+        return found[0].replace(held, "\n".join(wanted))
+
+    return HOME.sub(block, text), wrong
+
+
+def closest(line: str, lines: Sequence[str]) -> str:
+    """The printed line that a line of a page once was; prose is left alone."""
+    if not line.startswith("|"):
+        return line
+    return next(iter(get_close_matches(line, lines, 1, 0.5)), "nothing")
+
+
+def check(texts: Mapping[str, str], outputs: Mapping[str, str]) -> tuple[dict[str, str], list[Wrong]]:
+    """All pages as they should be, and what is wrong with them. `outputs` are of the commands that ran."""
+    found, wrong = dict(texts), []
+    for page, text in texts.items():
+        found[page], more = compared(text, page, outputs)
+        wrong += more
+    known = homes(found) | {name: outputs[name] for name in ON_NO_PAGE if name in outputs}
+    menu = {"README.md", *(f"docs/{page}" for page in re.findall(r": (\S+\.md)$", MENU.read_text(), re.MULTILINE))}
+    for page, text in found.items():
+        found[page], more = rewritten(text, known, page, page in menu)
+        wrong += more
+    return found, wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write the numbers into the pages")
+    arguments = parser.parse_args()
+    with ThreadPoolExecutor(2) as pool:
+        outputs = {
+            name: out for name, out in zip(COMMANDS, pool.map(printed, COMMANDS), strict=True) if out is not None
+        }
+    before = pages(ROOT)
+    found, wrong = check(before, outputs)
+    if arguments.write:
+        for page, text in found.items():
+            if text != before[page]:
+                with atomic_write(ROOT / page) as handle:
+                    handle.write(text)
+        wrong = check(found, outputs)[1]  # what writing cannot put right
+    for one in wrong:
+        print(one, file=sys.stderr)
+    missing = ", ".join(sorted(COMMANDS.keys() - outputs.keys()))
+    print(f"{len(wrong)} numbers differ" + f" (not computed again, for want of {DATA}: {missing})" * bool(missing))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,216 @@
+"""Counts what `balanced` makes of captions: coverage, the mix of kinds, trivial positives, what words alone give away.
+
+    python -m studies.perturb_measure --shared DIR [--flickr] [--precision 0.92] [--caps 4,8,16] [--refine] [--limit N]
+    python -m studies.perturb_measure --shared DIR --curve 0.8,0.85,0.9,0.92,0.95,0.97
+    python -m studies.perturb_measure --shared DIR --limit 300 --llm URL --llm-model NAME --cache DIR
+
+On the captions that nothing was learned from (caption_halves.py). A lookup of substitutions is learned on half of the
+images and asked about the other half: a pair (from, to) gets the label it had more often, an unknown one a coin.
+--curve prints coverage and expected precision for each setting of the dial, --caps coverage and what a lookup knows for
+each setting of perturb --cap. --llm compares the words of our lists with those that a language model proposes, on the
+first caption of each image, and prints what the judge keeps of the model's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import time
+import zlib
+from collections import Counter
+from pathlib import Path
+
+from equipoise.core.llm_client import LlmSettings, llm_for
+from equipoise.data.items import Item, Text
+from equipoise.language.separability import separability
+from equipoise.language.vocabulary import SECTIONS
+from equipoise.perturb import Caption
+from equipoise.perturb.bias.text_baselines import judge_named
+from equipoise.perturb.bias.thinning import KINDS, cap_items, refine_items, substitution
+from equipoise.perturb.llm.writer import LlmWriter
+from equipoise.perturb.mix import Mix, described, expected
+from equipoise.perturb.recipe import Perturbed, perturb_caption, perturb_captions
+from equipoise.perturb.recipes import balanced
+from studies.caption_halves import coco, flickr
+from studies.needs import HALVES, existing
+
+Edits = list[tuple[str, str]]  # (kind, substitution)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--shared", required=True, type=existing(*HALVES), help="the folder that holds coco/, flickr8k/"
+    )
+    parser.add_argument("--flickr", action="store_true", help="Flickr8k's test images instead of COCO's")
+    parser.add_argument("--precision", type=float, default=0.92)
+    parser.add_argument("--curve", type=lambda text: [float(one) for one in text.split(",")])
+    parser.add_argument("--caps", type=lambda text: [int(one) for one in text.split(",")])
+    parser.add_argument("--refine", action="store_true", help="as perturb --refine words,frequency")
+    parser.add_argument("--limit", type=int, help="images")
+    parser.add_argument("--llm", help="address of a server")
+    parser.add_argument("--llm-model")
+    parser.add_argument("--cache", help="folder of the model's answers")
+    options = parser.parse_args()
+    groups = read_groups(options.shared, options.flickr)[: options.limit]
+    if options.llm:
+        settings = LlmSettings(options.llm, options.llm_model, cache=options.cache, timeout=600)
+        _print_llm(groups, options.precision, LlmWriter(llm_for(settings)))
+        return
+    if options.curve:
+        print("| asked | a negative | no word replaced | a positive | expected of negatives | expected of positives |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        for precision in options.curve:
+            found = [made for _, made in write_edits(groups, precision)]
+            mix = mix_of(found)
+            swapped = [any(each.edit.op != "replace" for each in one.negatives) for one in found]
+            listed = [one.negatives for one in found], swapped, [one.positives for one in found]
+            cells = [sum(map(bool, having)) / len(found) for having in listed]
+            told = [expected(mix, kind) or 0.0 for kind in ("negative", "positive")]
+            print(f"| {precision} | {' | '.join(f'{cell:.1%}' for cell in (*cells, *told))} |", flush=True)
+        return
+    began = time.process_time()
+    made = write_edits(groups, options.precision)
+    spent, count = time.process_time() - began, len(made)
+    items = [item_of(f"{place}", found, caption.text) for place, (caption, found) in enumerate(made)]
+    images = [image for image, texts in groups for _ in texts]
+    print(f"{count:,} captions of {len(groups):,} images; {1000 * spent / count:.2f} ms of CPU a caption")
+    if options.caps:
+        _print_caps(items, images, options.caps)
+    if options.refine:
+        items = _refined(items)
+    for name, number in sorted(Counter(name for item in items for name in _kinds(item)).items()):
+        print(f"  {number:7,} {number / count:6.1%}  {name}")
+    print("\n".join(described(mix_of([found for _, found in made]), count, sum(len(item.positives) for item in items))))
+    halves = in_halves(items, images)
+    _diversity([*halves[0], *halves[1]])
+    print(f"lookup, both kinds alike: {lookup_rate(*halves):.1%} right")
+    for name, numbers in separability(items[:: max(1, count // 4000)]).items():
+        if numbers is not None:
+            one, two = (numbers[how]["accuracy"] for how in ("unpaired", "paired"))
+            print(f"words alone, {name}: {one:.1%} one text, {two:.1%} of two")
+
+
+def read_groups(shared: Path, of_flickr: bool) -> list[tuple[str, list[str]]]:
+    if of_flickr:
+        return [(image, [" ".join(text.split()) for text in texts]) for image, texts in flickr(shared, False).items()]
+    records = coco(shared / "coco" / "karpathy_test_first_half.json", learned=False)
+    return [(str(r["image"]), [" ".join(text.split()) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
+
+
+def write_edits(groups: list[tuple[str, list[str]]], precision: float) -> list[tuple[Caption, Perturbed]]:
+    captions = [
+        Caption(text, tuple(other for k, other in enumerate(texts) if k != place))
+        for _, texts in groups
+        for place, text in enumerate(texts)
+    ]
+    return list(zip(captions, perturb_captions(balanced(precision), captions), strict=True))
+
+
+def _print_llm(groups: list[tuple[str, list[str]]], precision: float, writer: LlmWriter) -> None:
+    both = balanced(precision, writer)
+    recipes = {"lists": balanced(precision), "model": dataclasses.replace(both, sources=(writer,)), "both": both}
+    captions = [Caption(text, tuple(others)) for _, (text, *others) in groups]
+    found = {name: [perturb_caption(recipe, one) for one in captions] for name, recipe in recipes.items()}
+    for caption, one in zip(captions, found["model"], strict=True):
+        for each in (*one.positives, *one.negatives):
+            if each.edit.by == writer.name:
+                print(f"{each.kind}, expected {each.expected:.2f}: {caption.text} => {each.text}")
+    asked = [each for caption in captions for target in SECTIONS for each in writer.contrasts(caption, target)]
+    print(f"{len(captions):,} captions; {len(asked):,} proposals of wrong words by the model")
+    print("| words of | a negative that replaces a word | a positive that replaces a word |")
+    print("| --- | --- | --- |")
+    for name, made in found.items():
+        cells = (
+            sum(any(each.edit.op == "replace" for each in getattr(one, kind)) for one in made) / len(made)
+            for kind in ("negatives", "positives")
+        )
+        print(f"| {name} | {' | '.join(f'{cell:.1%}' for cell in cells)} |")
+
+
+def _print_caps(items: list[Item], images: list[str], caps: list[int]) -> None:
+    print("| texts of a substitution, at most | a negative | a positive | a lookup is right |")
+    print("| --- | --- | --- | --- |")
+    for cap in (len(items), *caps):
+        kept = list(cap_items(lambda: items, cap, keep_all=True))
+        cells = [sum(bool(getattr(item, kind)) for item in kept) / len(kept) for kind in ("negatives", "positives")]
+        right = lookup_rate(*in_halves(kept, images), quiet=True)
+        print(f"| {cap:,} | {' | '.join(f'{cell:.1%}' for cell in (*cells, right))} |")
+
+
+def in_halves(items: list[Item], images: list[str]) -> tuple[Edits, Edits]:
+    halves: tuple[Edits, Edits] = ([], [])
+    for image, item in zip(images, items, strict=True):
+        half = halves[zlib.crc32(f"lookup{image}".encode()) % 2]
+        for kind in KINDS:
+            named = (substitution(kind, text) for text in getattr(item, kind))
+            half += [(kind.removesuffix("s"), f"{found[1]} -> {found[2]}") for found in named if found]
+    return halves
+
+
+def mix_of(found: list[Perturbed]) -> dict[str, dict[str, int]]:
+    mix = Mix()
+    for one in found:
+        mix.add(one)
+    return mix.to_json()
+
+
+def item_of(name: str, made: Perturbed, caption: str) -> Item:
+    positives, negatives = (
+        tuple(Text(text=each.text, edit=each.edit) for each in listed) for listed in (made.positives, made.negatives)
+    )
+    return Item(id=name, caption=caption, positives=positives, negatives=negatives)
+
+
+def _refined(items: list[Item]) -> list[Item]:
+    judges = {kind: (judge_named("words", items, kind), judge_named("frequency", items, kind)) for kind in KINDS}
+    return list(refine_items(lambda: items, judges, keep_all=True))
+
+
+def _kinds(item: Item) -> set[str]:
+    """What the caption has."""
+    found = {f"a {kind.removesuffix('s')}" for kind in KINDS if getattr(item, kind)}
+    for kind in KINDS:
+        edits = [text.edit for text in getattr(item, kind)]
+        found |= {f"{kind.removesuffix('s')} {e.op} {e.target if e.op == 'replace' else ''}" for e in edits}
+        found |= {f"a {kind.removesuffix('s')} that is no replaced word" for e in edits if e.op != "replace"}
+    if {"a positive that is no replaced word", "a negative that is no replaced word"} <= found:
+        found.add("both that are no replaced word")
+    return found
+
+
+def _diversity(edits: Edits) -> None:
+    for kind in ("positive", "negative"):
+        counts = Counter(pair for which, pair in edits if which == kind)
+        total, sum_, needed = sum(counts.values()), 0, 0
+        for _, number in counts.most_common():
+            sum_, needed = sum_ + number, needed + 1
+            if 2 * sum_ >= total:
+                break
+        top = ", ".join(f"{pair} {number / total:.1%}" for pair, number in counts.most_common(6))
+        print(f"replace {kind}s: {total:,} from {len(counts):,} substitutions, half of them from {needed}; {top}")
+
+
+def lookup_rate(learned: Edits, asked: Edits, quiet: bool = False) -> float:
+    """How often a lookup is right; positives and negatives count alike."""
+    table: dict[str, Counter[str]] = {}
+    for kind, pair in learned:
+        table.setdefault(pair, Counter())[kind] += 1
+    rates = []
+    for kind in ("positive", "negative"):
+        mine = [pair for which, pair in asked if which == kind]
+        known = [table[pair] for pair in mine if pair in table]
+        other = "negative" if kind == "positive" else "positive"
+        right = sum(1.0 if c[kind] > c[other] else 0.5 if c[kind] == c[other] else 0.0 for c in known)
+        rates.append((right + 0.5 * (len(mine) - len(known))) / max(1, len(mine)))
+        if quiet:
+            continue
+        print(
+            f"lookup, {kind}s: knows {len(known) / max(1, len(mine)):.1%} of {len(mine):,}, of these "
+            f"{right / max(1, len(known)):.1%} right; with a coin for the others {rates[-1]:.1%}"
+        )
+    return sum(rates) / 2
+
+
+if __name__ == "__main__":
+    main()

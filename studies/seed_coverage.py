@@ -1,0 +1,61 @@
+"""How often the interval over seeds and images holds the truth: the table of docs/appendix/statistics.md.
+
+python -m studies.seed_coverage [REPETITIONS]
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from equipoise.evaluation.comparing.differences import Run, difference
+from equipoise.evaluation.comparing.models import compare_models
+from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.results import read_result
+from equipoise.evaluation.scores import ItemScores
+
+IMAGES, ITEMS = 100, 200
+RESAMPLES = 300
+RECORD = read_result(Path(__file__).resolve().parents[1] / "tests" / "golden" / "run")
+
+
+def run(right: np.ndarray) -> Run:
+    rows = [
+        ItemScores(id=str(index), image=str(index * IMAGES // ITEMS), caption=float(value), negatives=[0.5])
+        for index, value in enumerate(right)
+    ]
+    return Run(Path("drawn"), (RECORD,), rows, outcomes_of(rows))
+
+
+def main(repetitions: int) -> None:
+    print("| seeds a side | spread of seeds | spread of images | seeds and images | images only | width |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+    for seeds in (2, 3, 5):
+        for of_seeds, of_images in ((0.0, 0.0), (0.0, 1.0), (0.3, 0.0), (0.2, 0.7)):
+            rng = np.random.default_rng(1)
+            held = np.zeros(2)
+            found, widths = [], []
+            for _ in range(repetitions):
+                base, own = (rng.normal(0, spread, IMAGES).repeat(ITEMS // IMAGES) for spread in (1, of_images))
+                first, second = (
+                    [run(base + more + rng.normal(0, of_seeds) + rng.normal(0, 1, ITEMS) > 0) for _ in range(seeds)]
+                    for more in (0, own)
+                )
+                for place, how in enumerate((compare_models, difference)):
+                    change = how(first, second, resamples=RESAMPLES)["original"]
+                    assert change is not None
+                    held[place] += change.interval.low <= 0 <= change.interval.high
+                    if place == 0:
+                        found.append(change.difference)
+                        widths.append((change.interval.high - change.interval.low) / 2)
+            both, images = 100 * held / repetitions
+            width = np.mean(widths) / (1.96 * np.std(found))
+            print(f"| {seeds} | {of_seeds:g} | {of_images:g} | {both:.1f} | {images:.1f} | {width:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("repetitions", type=int, nargs="?", default=200)
+    main(parser.parse_args().repetitions)

@@ -1,0 +1,42 @@
+"""Item scores of every model of the quick form in one small file, so that page and intervals can be recomputed.
+
+Of each item s(c), s(c) - s(n) and s(p) - s(n) in half precision: a difference near zero keeps its sign there, which the
+scores themselves would not. `studies/tables/recompute.py` reads it without this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise.core.files import atomic_write
+from equipoise.evaluation.comparing.differences import load_run
+from studies.tables.lib.study import Study, Wanted
+
+TAGS = ("type", "synonym")
+
+
+def keep(study: Study, wanted: Iterable[Wanted], path: Path) -> None:
+    """Write the scores of the first seed of each model on each test set."""
+    arrays: dict[str, Any] = {}
+    labels = {}
+    for task in study.tasks(wanted):
+        if task.seed != study.seeds_of(task.job)[0]:
+            continue
+        labels[task.job.name] = study.form.label(task.job)
+        for test in task.tests:
+            folder = study.run_folder(task.job, task.seed, "test", test)
+            if not (folder / "result.json").exists():
+                continue
+            found = load_run(folder).outcomes
+            scores = np.stack([found.caption, found.caption - found.negative, found.positive - found.negative])
+            arrays[f"scores/{task.job.name}/{test}"] = scores.astype(np.float16)
+            arrays[f"test/{test}/picture"] = found.cluster.astype(np.uint16)
+            for tag in TAGS:
+                arrays[f"test/{test}/{tag}"] = np.array([one.get(tag, "") for one in found.tags])
+    arrays["models"] = np.array(list(labels.items()))
+    with atomic_write(path, "wb") as handle:
+        np.savez_compressed(handle, **arrays)

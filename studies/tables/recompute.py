@@ -1,0 +1,150 @@
+"""Recomputes random cells of docs/appendix/tables.md from the kept item scores, with numpy alone.
+
+    python -m studies.tables.recompute [--cells 20] [--seed 0] [--page docs/appendix/tables.md] [--scores FILE.npz]
+
+Shares, drops and mean scores with their intervals; not the retrievals, classifications, paired differences and
+similarities, of which no item scores are kept. Exit code 1: a cell is not what the scores give.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+RESAMPLES = 2000
+# What the world has for a column: (test, tag, value) of each group; the column is the mean of its groups.
+TYPES = {
+    "absence": ("unseen", "type", "absence"), "number": ("unseen", "type", "number"),
+    "colour": ("attributes", "type", "colour"), "texture": ("attributes", "type", "texture"),
+    "size": ("attributes", "type", "size"), "attributes": ("attributes", "", ""), "relations": ("relations", "", ""),
+    "swap": ("swap", "", ""), "unseen": ("unseen", "", ""), "objects": ("objects", "", ""),
+    "actions": ("actions", "", ""), "seen a": ("attributes", "synonym", "seen"),
+    "seen r": ("relations", "synonym", "seen"), "new a": ("attributes", "synonym", "unseen"),
+    "new r": ("relations", "synonym", "unseen"),
+}  # fmt: skip
+VALSE = "absence number relations actions objects"
+CHECKLIST = "colour texture size objects actions relations"
+COLUMNS = {
+    "REPLACE": "attributes relations", "SWAP": "swap", "Attributes": "attributes", "Relations": "relations",
+    "ARO relation": "relations", "ARO attribution": "swap", "VALSE existence": "absence", "VALSE counting": "number",
+    "VALSE relations": "relations", "VALSE actions": "actions", "VALSE foil-it": "objects", "VALSE": VALSE,
+    "VALSE average": VALSE, "VL-CheckList": CHECKLIST, "VL-CheckList average": CHECKLIST,
+    "attribute colour": "colour", "attribute material": "texture", "attribute size": "size",
+    "attribute average": "colour texture size", "object average": "objects", "relation action": "actions",
+    "relation spatial": "relations", "relation average": "actions relations", "replace object": "objects",
+    "replace attribute": "attributes", "replace relation": "relations",
+    "replace average": "objects attributes relations", "swap attribute": "swap",
+    "SugarCrepe": "objects attributes relations swap", "unseen type": "unseen",
+}  # fmt: skip
+GROUPS = {name: [TYPES[one] for one in listed.split()] for name, listed in COLUMNS.items()}
+GROUPS["seen synonyms"] = [TYPES["seen a"], TYPES["seen r"]]
+GROUPS["unseen synonyms"] = [TYPES["new a"], TYPES["new r"]]
+METRICS = {"Orig.": "original", "Aug.": "augmented", "drop ↓": "drop", "Brit. ↓": "brittleness"}
+TEXTS = {"c ↑": "c", "n ↓": "n", "p ↑": "p"}
+SHOWN = re.compile(r"(-?[\d.]+) \[(-?[\d.]+), (-?[\d.]+)\]")
+
+
+def asked(title: str, shown: str) -> tuple[str, str] | None:
+    """Column and metric of a heading; a number below 1 with three digits is a mean score."""
+    if title in TEXTS:
+        return "REPLACE", TEXTS[title]
+    for short, metric in METRICS.items():
+        if title.endswith(f" {short}"):
+            return (title.removesuffix(f" {short}"), metric)
+    return title, "c" if re.match(r"0\.\d{3} ", shown) else "original"
+
+
+def cells(page: str, models: dict[str, str]) -> list[tuple[str, str, str, str, str, str]]:
+    """(table, row, heading, column, metric, what is printed) of every cell that can be recomputed."""
+    found, section, heads = [], "", []
+    for line in page.splitlines():
+        parts = [part.strip() for part in line.strip("|").split(" | ")] if line.startswith("| ") else []
+        if line.startswith("## "):
+            section = line[3:]
+        elif not parts:
+            heads = []
+        elif not heads:
+            heads = [re.sub(r" \((n = [\d,]+|–).*\)$", "", part) for part in parts]
+        elif heads[0] == "model" and parts[0] in models:
+            for title, shown in zip(heads[1:], parts[1:], strict=True):
+                what = asked(title, shown)
+                if SHOWN.fullmatch(shown) and what and what[0] in GROUPS:
+                    found.append((section, parts[0], title, *what, shown))
+    return found
+
+
+def values_of(scores: np.ndarray, metric: str) -> np.ndarray:
+    """Of each item, from s(c), s(c) - s(n) and s(p) - s(n)."""
+    c, over, positive = scores.astype(np.float64)
+    right, both = over > 0, (over > 0) & (positive > 0)
+    brittle = ((over > 0) & (positive < 0)) | ((over < 0) & (positive > 0))
+    known = {"original": right, "augmented": both, "drop": right & ~both, "brittleness": brittle}
+    known |= {"c": c, "n": c - over, "p": positive + c - over}
+    return known[metric].astype(np.float64)
+
+
+def measured(kept: dict[str, np.ndarray], model: str, column: str, metric: str) -> tuple[list[float], int]:
+    """The mean of the groups' means with its 95% interval over pictures, and the items of the smallest group."""
+    groups, pictures = [], []
+    for test, tag, value in GROUPS[column]:
+        chosen = kept[f"test/{test}/{tag}"] == value if tag else slice(None)
+        groups.append(values_of(kept[f"scores/{model}/{test}"], metric)[chosen])
+        pictures.append([f"{test}/{picture}" for picture in kept[f"test/{test}/picture"][chosen]])
+    names = {name: place for place, name in enumerate(sorted({name for listed in pictures for name in listed}))}
+    places = [np.array([names[name] for name in listed]) for listed in pictures]
+    rng = np.random.default_rng(1)
+    spread = np.empty(RESAMPLES)
+    for turn in range(RESAMPLES):
+        times = np.bincount(rng.integers(0, len(names), len(names)), minlength=len(names))
+        pairs = [(one, times[place]) for one, place in zip(groups, places, strict=True)]
+        spread[turn] = np.mean([one @ weights / weights.sum() for one, weights in pairs if weights.any()])
+    low, high = np.quantile(spread, [0.025, 0.975])
+    return [float(np.mean([one.mean() for one in groups])), float(low), float(high)], min(map(len, groups))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cells", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0, help="of the choice of cells")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "appendix" / "tables.md")
+    parser.add_argument("--scores", type=Path, default=ROOT / "studies" / "tables" / "results" / "scores.npz")
+    options = parser.parse_args()
+    missing = [str(path) for path in (options.page, options.scores) if not path.is_file()]
+    if missing:
+        print(f"missing: {', '.join(missing)}; make both: studies/all_quick.sh", file=sys.stderr)
+        return 2
+    with np.load(options.scores) as file:
+        kept = {name: file[name] for name in file.files}
+    models = {label: name for name, label in kept["models"].tolist()}
+    there = cells(options.page.read_text(encoding="utf-8"), models)
+    order = np.random.default_rng(options.seed).permutation(len(there))[: options.cells]
+    wrong = 0
+    for section, row, title, column, metric, shown in (there[place] for place in order):
+        printed = [float(part) for part in SHOWN.fullmatch(shown).groups()]  # type: ignore[union-attr]
+        scale = 1 if metric in TEXTS.values() else 100
+        shares, least = measured(kept, models[row], column, metric)
+        found = [scale * value for value in shares]
+        digits = 1 if scale == 100 else 3
+        rounding = 0.6 * 10**-digits
+        # Two bootstraps differ by chance, and a share moves in steps of one item; 99% in place of 95% would differ by
+        # 0.16 of the width. A share of none or all has an interval of another kind.
+        apart = rounding + 0.08 * (found[2] - found[1]) + (scale / least / 2 if scale == 100 else 0)
+        whole = scale == 100 and found[0] in (0.0, 100.0)
+        gaps = [abs(a - b) for a, b in zip(printed, found, strict=True)]
+        fine = gaps[0] <= rounding and (whole or max(gaps[1:]) <= apart)
+        wrong += not fine
+        again = f"{found[0]:.{digits}f} [{found[1]:.{digits}f}, {found[2]:.{digits}f}]"
+        print(f"{'same' if fine else 'DIFFERS'}: {section} | {row} | {title}: {shown}, recomputed {again}")
+    print(
+        f"{len(order) - wrong} of {len(order)} cells are what the scores give ({len(there):,} cells can be recomputed)"
+    )
+    return 1 if wrong or not len(order) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""The demo's story with more seeds and items, and whether recipes rank on the drawn world as they do on photographs.
+
+    python -m studies.world_story --out OUT                  three seeds, 10,000 items a test; an hour on two cores
+    python -m studies.world_story --out OUT --device cuda --jobs 12  minutes
+    python -m studies.world_story --out OUT --seeds 1 --tests 200 --steps 4       does it run?
+
+A second call continues where the first stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from equipoise.demo import in_lines, measure
+from equipoise.demo.numbers import Models, changes, findings, value_of
+from equipoise.demo.stories import BASE, BOTH, CONTROL, OURS, ROWS, STEPS, USUAL, Row, Story, world_story
+from equipoise.models import load_model
+
+KAMATH = "hard_positives_kamath_2024"
+MORE = (  # what the photographs' tables have besides
+    Row("matched negatives", "", "hn_only", "matched"),
+    Row("usual + positives", "", KAMATH, "usual"),
+    Row("Equipoise, usual", "", OURS.recipe, "usual"),
+)
+PHOTOS = {  # our row: the same in studies/coco/results
+    USUAL.label: "hn-negclip",
+    "usual + positives": "hp-hn-negclip",
+    "matched negatives": "hn",
+    BOTH.label: "hp-hn",
+    OURS.label: "ours",
+}
+KEYS = {  # our column: keys there
+    "usual score": ["negclip/original"],
+    "reworded, seen words": ["seen/augmented"],
+    "reworded, unseen words": ["unseen/augmented"],
+    "swapped attributes": ["swap/augmented"],
+    "retrieval": [f"{way}@{top}" for way in ("t2i", "i2t") for top in (1, 5, 10)],
+}
+RUNS = Path(__file__).parent
+OLD = {"max_steps": 200, "warmup_steps": 20, "lr": 6e-4, "freeze": None}  # both towers, as the demo was before
+OLD_ROWS = {USUAL.label: USUAL, BOTH.label: replace(BOTH, data="usual"), OURS.label: replace(OURS, data="usual")}
+OLD_AS = {"usual + positives": BOTH.label, "matched negatives": USUAL.label}  # it had one kind of negatives
+
+
+def on_photos(path: Path) -> dict[str, dict[str, float]]:
+    """Row -> column -> points against captions alone, means over common seeds; what the file lacks is left out."""
+    found: dict[str, dict[int, dict[str, float]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        one = json.loads(line)
+        if one["stage"] == "final":
+            found.setdefault(one["name"], {})[one["seed"]] = one["found"]
+
+    def change(name: str, keys: Sequence[str]) -> float:
+        """On the bases that both models start from."""
+        both = found[name].keys() & found["control"].keys()
+        return float(np.mean([[found[name][seed][key] - found["control"][seed][key] for key in keys] for seed in both]))
+
+    any_control = next(iter(found["control"].values()))
+    known = {column: keys for column, keys in KEYS.items() if all(key in any_control for key in keys)}
+    names = {row: name if name in found else f"{name}-swaps" for row, name in PHOTOS.items()}
+    return {
+        row: {column: change(name, keys) for column, keys in known.items()}
+        for row, name in names.items()
+        if name in found
+    }
+
+
+def on_world(models: Models, story: Story) -> dict[str, dict[str, float]]:
+    control = {one.title: value_of(models[CONTROL.label], one)[0] for one in story.columns}
+    return {
+        label: {one.title: 100 * (value_of(seeds, one)[0] - control[one.title]) for one in story.columns}
+        for label, seeds in models.items()
+    }
+
+
+def spearman(first: Sequence[float], second: Sequence[float]) -> float:
+    one, other = (np.argsort(np.argsort(values)).astype(float) for values in (first, second))
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def agreement(world: Mapping[str, Mapping[str, float]], photos: Mapping[str, Mapping[str, float]]) -> tuple[float, int]:
+    """Spearman's correlation over recipes and columns, and of how many."""
+    cells = [(row, column) for row in photos for column in photos[row]]
+    pairs = ([world[row][column] for row, column in cells], [photos[row][column] for row, column in cells])
+    return spearman(*pairs), len(cells)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--tests", type=int, default=10_000, help="items of each test")
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--lr", type=float, default=6e-4)
+    parser.add_argument("--split", default="test", help="validation: where settings are chosen")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--jobs", type=int, default=2, help="models at a time")
+    options = parser.parse_args()
+    story = world_story(options.tests, steps=options.steps, lr=options.lr, split=options.split)
+    story = replace(story, device=options.device, processes=options.jobs, base=load_model("world", device="cpu"))
+    models = measure(options.out / "new", story, (*ROWS, *MORE), range(options.seeds))
+    print(in_lines(story, models))
+    shown = {row.label: models[row.label] for row in ROWS}
+    print(f"n = {2 * options.tests:,} reworded items, half of them with unseen words; {options.seeds} seeds")
+    print("\n".join(findings(changes(shown, story.columns), changes(shown, story.columns, BASE.label))))
+
+    before = replace(story, settings={**story.settings, **OLD, "max_steps": min(2 * options.steps, OLD["max_steps"])})
+    old = measure(options.out / "old", before, (BASE, CONTROL, *OLD_ROWS.values()), range(1))
+    old_points = on_world(old, story)
+    old_points |= {label: old_points[other] for label, other in OLD_AS.items()}
+    print("\nBefore (both towers finetuned, usual negatives for all), points against captions alone:")
+    for label in OLD_ROWS:
+        print(f"{label:20}" + ", ".join(f"{column} {value:+.1f}" for column, value in old_points[label].items()))
+    print("\nSpearman's correlation with photographs, over recipes and columns (points against captions alone):")
+    new_points = on_world(models, story)
+    for tower, name in (("m", "MiniLM"), ("s", "from scratch")):
+        photos = on_photos(RUNS / "coco" / "results" / f"{tower}.jsonl")
+        (was, n), (now, _) = agreement(old_points, photos), agreement(new_points, photos)
+        print(f"COCO {name:13} n = {n}: before {was:+.2f}, now {now:+.2f}")
+
+
+if __name__ == "__main__":
+    main()

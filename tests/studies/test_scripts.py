@@ -1,0 +1,112 @@
+"""Every script of studies/: --help, and what it says and writes where its input is missing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = sorted(
+    str(path.relative_to(ROOT)) for path in (ROOT / "studies").rglob("*.py") if "__main__" in path.read_text("utf-8")
+)
+# The arguments of each script that reads other people's data, GONE being a folder that is not there.
+READING = {
+    "studies/audits.py": ("--data GONE", "--data GONE replace"),
+    "studies/blind.py": ("--data GONE", "--data GONE --only sugarcrepe"),
+    "studies/coco/base.py": ("GONE --wheel GONE --minilm GONE --out OUT",),
+    "studies/coco/data.py": ("photos --git GONE --shared GONE --out OUT",),
+    "studies/coco/keep.py": ("GONE --out OUT/x.jsonl",),
+    "studies/coco/matching.py": ("GONE --out GONE",),
+    "studies/coco/run.py": ("GONE --out GONE",),
+    "studies/docs_pictures.py": ("GONE/report.html",),
+    "studies/judge/calibrate.py": ("GONE --shared GONE",),
+    "studies/judge/candidates.py": ("pool --shared GONE --out OUT/x", "verdicts GONE --shared GONE --out OUT/x"),
+    "studies/judge/check.py": ("GONE --sheets 1",),
+    "studies/judge/learn.py": ("GONE --pool GONE GONE --encoder GONE",),
+    "studies/judge/teach.py": ("GONE GONE GONE --out OUT/x",),
+    "studies/judge/wide.py": ("--shared GONE --out OUT/x",),
+    "studies/ledger/courts.py": ("--shared GONE",),
+    "studies/ledger/logs.py": ("GONE",),
+    "studies/ledger/make.py": ("--shared GONE --out OUT/x.html",),
+    "studies/ledger/printed.py": ("GONE",),
+    "studies/ledger/siglip.py": ("--shared GONE",),
+    "studies/make_giveaway.py": ("GONE",),
+    "studies/make_pair_counts.py": ("GONE",),
+    "studies/make_word_counts.py": ("GONE",),
+    "studies/make_wordnet_extract.py": ("GONE",),
+    "studies/perturb_bias.py": ("--shared GONE",),
+    "studies/perturb_bound.py": ("--shared GONE",),
+    "studies/perturb_measure.py": ("--shared GONE",),
+    "studies/perturb_reading.py": ("sheet coco --shared GONE --seed 1 --out OUT/x", "count GONE GONE"),
+    "studies/perturb_sample.py": ("GONE OUT/x",),
+    "studies/published_numbers.py": ("GONE",),
+    "studies/replace_clean.py": ("GONE",),
+    "studies/tables/recompute.py": ("--scores GONE",),
+    "studies/tables/table.py": ("ce_table_1 --real --data GONE --out OUT", "all --real --data GONE", "all --real"),
+}
+OWN = {  # what reads nothing but this repository, or makes its data
+    "studies/coco/table.py", "studies/docs_site.py", "studies/make_forms_table.py", "studies/page_numbers.py",
+    "studies/seed_coverage.py", "studies/world_base.py",
+    "studies/world_check.py", "studies/world_story.py", "studies/write_decisions.py", "studies/write_schemas.py",
+}  # fmt: skip
+
+
+def run(line: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    script, *words = line.split()
+    command = [sys.executable, "-m", script.removesuffix(".py").replace("/", "."), *words]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def several(lines: list[str]) -> dict[str, subprocess.CompletedProcess[str]]:
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(lines, pool.map(run, lines), strict=True))
+
+
+def written() -> dict[Path, tuple[int, int]]:
+    """Every file that a script might write: its size and time."""
+    folders = [ROOT / name for name in ("docs", "studies", "src")]
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
+
+
+def test_every_script_is_known_here() -> None:
+    assert sorted({*READING, *OWN}) == SCRIPTS and not OWN & set(READING)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_every_script_has_help_and_writes_nothing_for_it() -> None:
+    before = written()
+    for line, done in several([f"{script} --help" for script in SCRIPTS]).items():
+        assert done.returncode == 0 and done.stdout.startswith("usage: "), f"{line}\n{done.stdout}{done.stderr}"
+    assert written() == before
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_script_without_its_input_says_so_and_writes_nothing(tmp_path: Path) -> None:
+    before = written()
+    gone, out = tmp_path / "gone", tmp_path / "out"
+    lines = [
+        f"{script} {given}".replace("GONE", str(gone)).replace("OUT", str(out))
+        for script, listed in READING.items()
+        for given in listed
+    ]
+    for line, done in several(lines).items():
+        said = f"{line}\n{done.stdout}{done.stderr}"
+        assert done.returncode == 2 and "Traceback" not in said, said
+        assert str(gone) in done.stderr or "--data DIR" in done.stderr, said
+    assert written() == before and list(tmp_path.iterdir()) == []
+
+
+def test_an_audit_of_what_is_not_there_keeps_the_page(tmp_path: Path) -> None:
+    """It once wrote an empty page over docs/appendix/audits.md."""
+    before = written()
+    done = run(f"studies/audits.py --data {tmp_path}")
+    assert done.returncode == 2 and "equipoise bench fetch sugarcrepe" in done.stderr and written() == before

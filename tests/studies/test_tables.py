@@ -1,0 +1,501 @@
+"""studies/tables: the table writer with made-up results, published numbers as data, one table from end to end."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.studies.conftest import modules_of
+
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, Item, Text
+from equipoise.evaluation.comparing.differences import Run
+from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.record import Change, Interval, Number, Numbers
+from equipoise.evaluation.scores import ItemScores
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "studies" / "tables"
+
+
+@pytest.fixture(scope="module")
+def tables() -> Iterator[Any]:
+    yield from modules_of("tables")
+
+
+def made_up(original: float) -> Numbers:
+    values = {"original": original, "augmented": 0.5, "brittleness": 0.25, "drop": original - 0.5}
+    interval = {"original": Interval(original - 0.02, original + 0.02)}
+    metrics = {name: Number(value=value, interval=interval.get(name), n=4000) for name, value in values.items()}
+    return Numbers(n=4000, ties=0, metrics=metrics)
+
+
+def form_of(name: str = "quick", lacks: str = "") -> Any:
+    return SimpleNamespace(name=name, can=lambda job: job.name != lacks, label=lambda job: job.label, prior=lambda: "")
+
+
+# ---------------------------------------------------------------------------- the table writer
+
+
+def test_a_row_of_ours_has_n_and_interval_and_the_published_one_is_marked(tables: Any) -> None:
+    show, jobs = tables("lib.show"), tables("lib.jobs")
+    found = {"REPLACE": made_up(0.691), "SWAP": None}
+    study = SimpleNamespace(numbers=lambda job, column: found[column], form=form_of(lacks="hp-hn"))
+    cells = (show.Cell("REPLACE Orig.", "REPLACE"), show.Cell("SWAP Orig.", "SWAP"))
+    printed = {"base": (61.6, 60.5), "hp-hn": (69.0,), "BLIP": (None, 70.0)}
+    lines = show.grid(study, (jobs.BASE, jobs.HN, jobs.HP_HN), cells, printed).splitlines()
+    assert lines == [
+        "| model | REPLACE Orig. (n = 4,000) | SWAP Orig. (–) |",
+        "| --- | ---: | ---: |",
+        "| base (not finetuned) | 69.1 [67.1, 71.1] | – |",
+        "| *base (not finetuned), published* | *61.6* | *60.5* |",
+        "| Our HN | 69.1 [67.1, 71.1] | – |",
+        "| *Our HP+HN, published* | *69.0* | – |",  # this form has no such model
+        "| *BLIP, published* | – | *70.0* |",
+    ]
+
+
+def test_what_a_model_has_seen_stands_in_table_1(tables: Any) -> None:
+    show, jobs = tables("lib.show"), tables("lib.jobs")
+    study = SimpleNamespace(numbers=lambda job, column: made_up(0.7), form=form_of())
+    cells = (show.Cell("REPLACE drop ↓", "REPLACE", "drop"),)
+    lines = show.grid(study, (jobs.NEGCLIP, jobs.HN), cells, {"negclip": (16.6,)}, seen=True).splitlines()
+    assert lines[2:] == [
+        "| NegCLIP | SWAP | 20.0 |",
+        "| *NegCLIP, published* | – | *16.6* |",
+        "| Our HN | both | 20.0 |",
+    ]
+
+
+def test_a_tie_is_marked_and_never_a_win(tables: Any) -> None:
+    show = tables("lib.show")
+    change = Change(difference=0.01, interval=Interval(-0.01, 0.03))
+    assert show.change(change) == "+1.0 [-1.0, +3.0] ~"
+    assert show.change(change.model_copy(update={"interval": Interval(0.005, 0.03)})) == "+1.0 [+0.5, +3.0]"
+
+
+def test_a_section_names_its_command_and_the_defects(tables: Any) -> None:
+    pages = tables("lib.pages")
+    study = SimpleNamespace(form=form_of("real"), standard=lambda *_: None)
+    study.form.standards = {"VTAB": ("a", "b")}
+    text = pages.section(study, "hp_table_10")
+    assert "    python -m studies.tables.table hp_table_10 --real --data DIR\n" in text
+    assert "COCO recalls are on training photos" in text and "VTAB acc@1 (–, 2 sets)" in text
+
+
+def test_a_claim_has_a_direction_and_a_confirmation_is_never_a_refutation(tables: Any) -> None:
+    findings = tables("lib.findings")
+    up = Change(difference=0.15, interval=Interval(0.1, 0.2))
+    assert (findings.verdict(+1, up), findings.verdict(-1, up)) == ("holds", "**fails**")
+    unclear = up.model_copy(update={"interval": Interval(-0.1, 0.4)})
+    assert findings.verdict(+1, unclear) == findings.verdict(+1, None) == "not clear"
+    study = SimpleNamespace(form=form_of(), difference=lambda *_: SimpleNamespace(__getitem__=None))
+    study.difference = lambda *_: {"original": up, "augmented": up, "brittleness": up}
+    text = "\n".join(findings.findings(study))
+    (line,) = [line for line in text.splitlines() if line.startswith("| hard negatives raise Brittleness | REPLACE")]
+    assert line.removesuffix(" |").split(" | ")[2:6] == ["*-2.2*", "**fails**", "+15.0 [+10.0, +20.0]", "holds"]
+    study.form = form_of("real")
+    text = "\n".join(findings.findings(study))
+    assert "world" not in text and "these photos: it" in text
+
+
+# ---------------------------------------------------------------------------- every table, every number
+
+
+def test_every_model_has_a_name_of_its_own(tables: Any) -> None:
+    world = SimpleNamespace(variants={"half": "half"}, name="quick")
+    jobs = {job for table in tables("lib.pages").ALL.values() for job in table.wanted(world).jobs}
+    assert len({job.name for job in jobs}) == len(jobs)
+    files = Counter(job.file for job in jobs if job.checkpoint)
+    assert {"negclip.pt", "ce-clip.pt", "ce-clip-plus.pt", "dac-sam.pt"} <= set(files) and max(files.values()) == 1
+
+
+def test_every_published_row_fits_its_table(tables: Any) -> None:
+    published, specs = tables("lib.published"), tables("lib.tables")
+    widths = {"hp_table_1": 8, "hp_table_2": 3, "hp_table_3": 8, "hp_table_9": 2, "hp_table_10": 8}
+    widths |= {name: len(columns) for name, columns in specs.CE_COLUMNS.items()}
+    widths |= {"ce_table_4": 5, "ce_table_5": 8}
+    for name, width in widths.items():
+        assert {len(row) for row in published.rows(name).values()} == {width}, name
+    assert [len(published.rows(f"ce_table_{n}")) for n in (1, 2, 3)] == [16, 17, 8]  # and random chance
+    ours = {job.name for table in tables("lib.pages").ALL.values() for job in table.wanted(form_of_variants()).jobs}
+    for name in ("hp_table_1", "hp_table_3", "hp_table_9", "hp_table_10", "ce_table_4", "ce_table_5"):
+        assert set(published.rows(name)) - ours <= {"random chance", "people"}, name
+
+
+def form_of_variants() -> Any:
+    return SimpleNamespace(variants={}, name="quick")
+
+
+def test_published_numbers_were_copied_rightly(tables: Any) -> None:
+    """By their own averages, to the rounding of what is printed; where a paper breaks its rule, the defects say so."""
+    rows = tables("lib.published").rows
+    for name, row in rows("hp_table_1").items():
+        for original, augmented, drop in (row[:3], row[3:6]):
+            assert drop is None or original - augmented == pytest.approx(drop, abs=0.11), name
+    for *parts, mean in rows("ce_table_4").values():
+        assert sum(parts) / 4 == pytest.approx(mean, abs=0.11)
+    ours = ("base", "negclip", "ce-clip", "ce-clip-plus")
+    for name in (*ours, "BEIT3", "BLIP2 †", "CE-XVLM"):
+        row = rows("ce_table_2")[name]
+        assert sum(row[:5]) / 5 == pytest.approx(row[5], abs=0.11), name
+        nine = (*row[:5], *row[6:8], *row[9:11])
+        assert sum(nine) / 9 == pytest.approx(row[12], abs=1.3), name
+    for name in ours:
+        row = rows("ce_table_3")[name]
+        assert sum(row[:3]) / 3 == pytest.approx(row[3], abs=0.2 if name == "base" else 0.1), name
+        assert sum(row[4:6]) / 2 == pytest.approx(row[6], abs=0.11), name
+        assert sum(row[7:9]) / 2 == pytest.approx(row[9], abs=0.11), name
+    for name in ("base", "negclip", "BLIP", "BEIT3", "XVLM-coco", "CyCLIP †"):
+        row = rows("ce_table_1")[name]
+        assert (sum(row[2:11]) + 2 * row[4]) / 11 == pytest.approx(row[11], abs=0.2), name  # counting is three splits
+    assert sum(rows("ce_table_1")["ce-clip-plus"][2:11]) / 9 == pytest.approx(76.7, abs=0.1)  # nine columns, not 11
+
+
+def test_averages_of_the_text_follow_from_the_printed_tables(tables: Any) -> None:
+    study = SimpleNamespace(form=form_of(), numbers=lambda *_: made_up(0.7), mean_scores=lambda *_: {})
+    (table,) = tables("lib.findings").quoted(study)
+    shown = [line.split(" | ")[1:3] for line in table.splitlines()[2:]]
+    assert len(shown) == 6
+    for said, recomputed in shown:
+        digits = len(said.strip("*").partition(".")[2])
+        assert float(recomputed.strip("*")) == pytest.approx(float(said.strip("*")), abs=0.51 * 10**-digits)
+    assert [said for said, _ in shown] == ["*24.4*", "*12.5*", "*23.2*", "*20.7*", "*0.031*", "*0.006*"]
+
+
+@pytest.mark.slow
+def test_frequencies_of_phrases_are_those_of_the_released_files(tables: Any) -> None:
+    source = ROOT.parent / "shared" / "data" / "vl_checklist"
+    if not source.is_dir():
+        pytest.skip("needs VL-CheckList's files")
+    from equipoise.benchmarks.replace.build import LEXICON, read_triples
+
+    counts = tables("lib.published").rows("hp_tables_4_to_6")
+    assert sum(row[0] for row in counts.values()) == 27_443
+    found: Counter[str] = Counter()
+    for split in LEXICON:
+        for triple in read_triples(source, split):
+            # The longest phrase whose replacement gives the hard positive.
+            pairs = [(k, p, q) for k, listed in LEXICON[split].items() for p, q in listed.items()]
+            fits = [
+                (kind, phrase)
+                for kind, phrase, positive in pairs
+                if triple.positive in {triple.caption.replace(phrase, positive),
+                                       triple.caption.replace(f" {phrase} ", f" {positive} "),
+                                       triple.caption.replace(f" {phrase} ", f" {positive} ", 1)}
+            ]  # fmt: skip
+            if len({phrase for _, phrase in fits}) == 1 and len(fits) == 1:
+                found[f"{split}, {fits[0][0]}: {fits[0][1]}"] += 1
+    for name in ("relations, spatial: behind", "attributes, color: blue", "attributes, state: wet"):
+        assert found[name] == pytest.approx(counts[name][0], abs=3), name
+
+
+# ---------------------------------------------------------------------------- averages
+
+
+def run_of(tags: list[tuple[dict[str, str], int, int]], **benchmark: Any) -> Run:
+    """A run with so many items right of so many, for each set of tags."""
+    rows = [
+        ItemScores(id=f"{place}/{k}", image=f"{place}/{k}", caption=float(k < right), negatives=[0.5], tags=dict(which))
+        for place, (which, right, of) in enumerate(tags)
+        for k in range(of)
+    ]
+    about = SimpleNamespace(**{"name": "bench", "macro": None, "least": None, "averages": {}, **benchmark})
+    return Run(Path("run"), (SimpleNamespace(benchmark=about, published=None),), rows, outcomes_of(rows))  # type: ignore[arg-type]
+
+
+def study_with(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: Any, runs: dict[str, Run]) -> Any:
+    study = tables("lib.study")
+    form = form_of()
+    form.columns, form.trains = columns, lambda job: False
+    for name in runs:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "result.json").touch()
+    monkeypatch.setattr(study.Study, "run_folder", lambda self, job, seed, kind, name: tmp_path / name)
+    monkeypatch.setattr(study, "load_run", lambda folder: runs[folder.name])
+    monkeypatch.setattr(study, "average", lambda runs, path, least: mean_of(study, runs[0], path, least))
+    return study.Study(form, tmp_path)
+
+
+def mean_of(study: Any, run: Run, path: Any, least: int) -> Any:
+    groups = study.leaves(run.outcomes.tags, path, least)
+    means = [run.outcomes.original[mask].mean() for mask in groups.masks]
+    return {"original": float(np.average(means, weights=groups.weights))}
+
+
+RULE = {"ce_clip": SimpleNamespace(over=("split",), least=1)}
+
+
+def test_a_part_of_a_benchmark_is_averaged_by_the_papers_rule(
+    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SugarCrepe's "replace" is the mean of three splits, VL-CheckList's "relation" that of two columns."""
+    parts = [("replace_obj", 86, 160), ("replace_att", 24, 40), ("replace_rel", 46, 80), ("add_obj", 1, 1)]
+    sugar = run_of([({"split": s, "group": s.split("_")[0]}, right, of) for s, right, of in parts], averages=RULE)
+    rule = {"ce_clip": SimpleNamespace(over=("column", "test"), least=1)}
+    vl = [("Relation_action", 2, 10), ("Relation_spatial", 67, 100)]
+    checklist = run_of(
+        [({"type": "Relation", "column": c, "test": c}, right, of) for c, right, of in vl], averages=rule
+    )
+    runs = {"sugarcrepe": sugar, "vl-checklist": checklist}
+    study = study_with(tables, tmp_path, monkeypatch, tables("lib.real").COLUMNS, runs)
+    base = tables("lib.jobs").BASE
+    assert study.numbers(base, "SC replace")["original"] == pytest.approx((86 / 160 + 24 / 40 + 46 / 80) / 3)
+    assert study.numbers(base, "VL relation")["original"] == pytest.approx((0.2 + 0.67) / 2)
+    assert study.numbers(base, "VL-CheckList")["original"] == pytest.approx((0.2 + 0.67) / 2)
+    assert study.numbers(base, "SC swap") is None  # no item: a dash
+
+
+def test_valse_on_the_world_is_the_mean_of_its_five_columns(
+    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares = {"unseen": [("absence", 18, 100), ("number", 64, 100)], "relations": [("relation", 156, 200)],
+              "actions": [("action", 88, 100)], "objects": [("kind", 84, 100)],
+              "attributes": [("colour", 82, 100), ("texture", 6, 10), ("size", 8, 10)]}  # fmt: skip
+    runs = {
+        test: run_of([({"type": t, "split": test}, right, of) for t, right, of in listed], name=test)
+        for test, listed in shares.items()
+    }
+    study = study_with(tables, tmp_path, monkeypatch, tables("lib.world").COLUMNS, runs)
+    base = tables("lib.jobs").BASE
+    assert study.numbers(base, "VALSE")["original"] == pytest.approx((0.18 + 0.64 + 0.78 + 0.88 + 0.84) / 5)
+    assert study.numbers(base, "VL-CheckList")["original"] == pytest.approx((0.82 + 0.6 + 0.8 + 0.84 + 0.78 + 0.88) / 6)
+    assert study.numbers(base, "VL attribute")["original"] == pytest.approx((0.82 + 0.6 + 0.8) / 3)
+
+
+def test_a_column_without_a_large_enough_group_is_a_dash(
+    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = run_of([({"pair": "a"}, 3, 5)], macro=("pair",), least=25)
+    study = study_with(tables, tmp_path, monkeypatch, tables("lib.real").COLUMNS, {"aro-vg-a": few})
+    base = tables("lib.jobs").BASE
+    assert study.numbers(base, "ARO attribution") is None and study.difference(base, base, "ARO attribution") is None
+    assert study.mean_scores(base, "ARO attribution") == {}
+
+
+# ---------------------------------------------------------------------------- what is reused is known by its content
+
+
+@dataclass
+class Photos:
+    content: dict[str, bytes] = field(default_factory=dict)
+
+    def read(self, path: str) -> bytes:
+        return self.content[path]
+
+
+def test_another_base_item_or_photo_is_another_folder(tables: Any, tmp_path: Path) -> None:
+    study, jobs = tables("lib.study"), tables("lib.jobs")
+    item = Item(id="1", image=ImageRef(path="a.jpg"), caption="a cat", negatives=(Text(text="a dog"),))
+    plain: dict[str, Any] = {"weights": "w", "items": item, "photo": b"1", "test": item, "test_photo": b"1"}
+
+    def folders(**changed: Any) -> tuple[Path, Path]:
+        now = plain | changed
+        form = form_of()
+        form.trains = lambda job: True
+        form.recipe = lambda job, seed: SimpleNamespace(describe=lambda: {"lr": now.get("lr", 1)})
+        form.weights = lambda job: now["weights"]
+        form.finetuning = lambda name: ([now["items"]], Photos({"a.jpg": now["photo"]}))
+        form.test = lambda name: SimpleNamespace(items=[now["test"]], images=Photos({"a.jpg": now["test_photo"]}))
+        one = study.Study(form, tmp_path)
+        return one.folder(jobs.HN, 0), one.run_folder(jobs.HN, 0, "test", "swap")
+
+    other = item.model_copy(update={"caption": "two cats"})
+    model, run = folders()
+    assert (model, run) == folders()
+    for changed in ({"weights": "v"}, {"items": other}, {"photo": b"2"}, {"lr": 2}):
+        assert model != folders(**changed)[0], changed
+    for changed in ({"test": other}, {"test_photo": b"2"}):
+        assert folders(**changed)[0] == model and folders(**changed)[1] != run, changed
+
+
+def test_another_world_is_drawn_into_another_folder(
+    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every file that draws it or its base counts: the package's and the two scripts'."""
+    world, base = tables("lib.world"), tables("lib.jobs").BASE
+    before = world.World(tmp_path, 160, 150)
+    known = (before.folder, before.weights(base))
+    real = world.sha256_file
+    for name in ("splits.py", "model.safetensors", "variants.py"):
+        monkeypatch.setattr(world, "sha256_file", lambda path, n=name: "x" if path.name == n else real(path))
+        world._made_of.cache_clear()
+        after = world.World(tmp_path, 160, 150)
+        assert after.folder != known[0] and after.weights(base) != known[1], name
+    world._made_of.cache_clear()
+
+
+# ---------------------------------------------------------------------------- the forms
+
+
+def test_rows_named_after_papers_say_what_they_are(tables: Any, tmp_path: Path) -> None:
+    jobs = tables("lib.jobs")
+    world, real = tables("lib.world").World(tmp_path, 160, 150), tables("lib.real").Real(tmp_path)
+    assert world.label(jobs.NEGCLIP) == real.label(jobs.NEGCLIP) == "NegCLIP (loss only, our data)"
+    assert world.label(jobs.HN) == real.label(jobs.HN) == "Our HN"
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "negclip.pt").touch()
+    assert real.label(jobs.NEGCLIP) == "NegCLIP (published checkpoint)"
+    assert "loss only" in world.prior() and "loss only" in real.prior() and "world" not in real.prior()
+
+
+def test_every_batch_of_a_small_world_can_be_filled(tables: Any, tmp_path: Path) -> None:
+    world = tables("lib.world").World(tmp_path, 160, 150, share=0.02)
+    jobs = {job for table in tables("lib.pages").ALL.values() for job in table.wanted(world).jobs if job.recipe}
+    assert max(world.recipe(job, 0).batch_size for job in jobs) <= 60  # of 240 items, half of them swaps
+
+
+def test_missing_peft_is_said_before_anything_is_made(
+    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = tables("lib.study")
+    monkeypatch.setattr(study, "find_spec", lambda name: None)
+    form = tables("lib.world").World(tmp_path, 160, 150)
+    monkeypatch.setattr(form, "prepare", lambda *_: pytest.fail("the world was drawn before"))
+    with pytest.raises(UserError, match=r"svlc, svlc-pos, dac: .*pip install 'equipoise\[lora\]'"):
+        study.Study(form, tmp_path / "out").prepare([tables("lib.pages").ALL["hp_table_1"].wanted(form)])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["hp_table_1", "ce_table_1", "hp_table_10"])
+def test_the_real_form_says_what_is_missing_and_how_to_get_it(tables: Any, tmp_path: Path, name: str) -> None:
+    form = tables("lib.real").Real(tmp_path)
+    wanted = tables("lib.pages").ALL[name].wanted(form)
+    with pytest.raises(UserError) as error:
+        form.prepare(wanted.jobs, {"replace", "swap"}, wanted.standards, 1)
+    told = str(error.value)
+    parts = {
+        "hp_table_1": ("equipoise bench fetch replace", "checkpoints/dac-sam.pt: not found", "train2017.zip"),
+        "ce_table_1": ("ce_clip_zhang_2024_faithful", "mined.jsonl: equipoise perturb",
+                       "checkpoints/ce-clip.pt: not found", "checkpoints/ce-clip-plus.pt: not found"),
+        "hp_table_10": ("dataset_coco.json", "vtab/: 0 of 20 sets found"),
+    }[name]  # fmt: skip
+    always = ("hf download openai/clip-vit-base-patch32", "captions.jsonl: equipoise bench build hard-positives-ft")
+    for part in (*parts, *always):
+        assert part in told
+
+
+def test_a_failed_training_names_no_option_that_the_script_lacks(tables: Any) -> None:
+    def make(task: Any) -> None:
+        raise UserError("200 items make no batch of 256; choose at most 200 (--set batch_size=200)")
+
+    task = SimpleNamespace(job=SimpleNamespace(name="ce-clip"), seed=0)
+    line, well = tables("lib.study").work((SimpleNamespace(make=make), task, 0))
+    assert not well and "200 items make no batch of 256" in line and "--set" not in line
+
+
+def test_the_real_form_says_how_long_it_takes(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, jobs = tables("lib.real"), tables("lib.jobs")
+    (tmp_path / "captions.jsonl").write_text("{}\n" * 51_200)
+    monkeypatch.setattr(real.os, "cpu_count", lambda: 10)
+    told = real.Real(tmp_path).time([jobs.BASE, jobs.HN, jobs.HP_HN, jobs.CE_PLUS], ["swap"])
+    assert told.startswith("2 models to train, 512,000 photos: about 0.1 hours at 1,360 photos a second (10 cores;")
+
+
+@pytest.mark.parametrize(
+    "name, file", [("NEGCLIP", "negclip"), ("CE_PLUS", "ce-clip-plus"), ("CE_RELEASED", "ce-clip")]
+)
+def test_the_real_form_takes_a_published_checkpoint_where_it_is(
+    tables: Any, tmp_path: Path, name: str, file: str
+) -> None:
+    form, job = tables("lib.real").Real(tmp_path), getattr(tables("lib.jobs"), name)
+    assert form.can(job) == form.trains(job) == (name == "NEGCLIP")
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / f"{file}.pt").touch()
+    assert form.can(job) and not form.trains(job)
+
+
+def test_only_the_whole_quick_form_writes_into_docs(
+    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tables("table")
+    monkeypatch.setattr(table, "keep", lambda *_: None)
+    pages = {}
+    for name, share in (("real", 1.0), ("quick", 0.5), ("quick", 1.0)):
+        study = SimpleNamespace(form=form_of(name), out=tmp_path / name, tasks=lambda _: [], seconds=lambda _: [])
+        study.form.about, study.form.variants = lambda: "", {}
+        asked = SimpleNamespace(page=None, share=share, seeds=1, jobs=1, device="cpu")
+        monkeypatch.setattr(table, "ROOT", tmp_path)
+        pages[name, share] = table.write_page(study, asked, [], 1)
+    assert (
+        pages["real", 1.0] == tmp_path / "real" / "tables.md"
+        and pages["quick", 0.5] == tmp_path / "quick" / "tables.md"
+    )
+    assert pages["quick", 1.0] == tmp_path / "docs" / "appendix" / "tables.md"
+    assert "tables.table all --real" in pages["real", 1.0].read_text()
+
+
+# ---------------------------------------------------------------------------- kept scores, and one table end to end
+
+
+def recompute(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(FOLDER / "recompute.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_cells_are_recomputed_from_kept_scores(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a script that imports nothing of ours: what it agrees with, and that it sees a wrong cell."""
+    source = (FOLDER / "recompute.py").read_text()
+    assert not re.search(r"^\s*(import|from) (equipoise|lib)", source, re.M)
+    keep, study = tables("lib.keep"), tables("lib.study")
+    rng = np.random.default_rng(0)
+    rows = [
+        ItemScores(id=str(k), image=f"p{k // 2}", caption=c, negatives=[n], positives=[p], tags={"type": "colour"})
+        for k, (c, n, p) in enumerate(rng.normal([0.45, 0.4, 0.43], 0.05, (400, 3)).round(3).tolist())
+    ]
+    record: Any = SimpleNamespace(benchmark=SimpleNamespace(name="swap"), published=None)
+    run = Run(tmp_path, (record,), rows, outcomes_of(rows))
+    task = study.Task(tables("lib.jobs").HN, 0, ("swap",))
+    (tmp_path / "result.json").touch()
+    monkeypatch.setattr(keep, "load_run", lambda folder: run)
+    made = SimpleNamespace(
+        tasks=lambda _: [task], seeds_of=lambda _: (0,), form=form_of(), run_folder=lambda *_: tmp_path
+    )
+    keep.keep(made, [], tmp_path / "scores.npz")
+    numbers = study.average([run])
+    show = tables("lib.show")
+    shown = [show.cell(numbers, metric) for metric in ("original", "augmented", "drop", "brittleness")]
+    heads = "| model | SWAP Orig. (n = 400) | SWAP Aug. (n = 400) | SWAP drop ↓ (n = 400) | SWAP Brit. ↓ (n = 400) |"
+    page = tmp_path / "page.md"
+    page.write_text(f"## T\n\n{heads}\n| --- |\n| Our HN | {' | '.join(shown)} |\n")
+    asked = ("--page", str(page), "--scores", str(tmp_path / "scores.npz"))
+    done = recompute(*asked)
+    assert done.returncode == 0 and "4 of 4 cells" in done.stdout, done.stdout + done.stderr
+    page.write_text(page.read_text().replace(shown[3], f"{float(shown[3].split()[0]) + 0.3:.1f} [1.0, 2.0]"))
+    assert recompute(*asked).returncode == 1
+    assert recompute("--page", str(page), "--scores", str(tmp_path / "none.npz")).returncode == 2
+
+
+@pytest.mark.slow
+def test_twenty_cells_of_the_page_are_what_the_kept_scores_give() -> None:
+    done = recompute("--cells", "20", "--seed", "27")
+    assert done.returncode == 0 and "20 of 20 cells" in done.stdout, done.stdout + done.stderr
+    assert (FOLDER / "results" / "scores.npz").stat().st_size < 3.5e6
+
+
+@pytest.mark.slow
+def test_one_table_from_end_to_end(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, jobs = tables("table"), tables("lib.jobs")
+    specs = tables("lib.tables")
+    columns = (("c ↑", "REPLACE", "c"), ("n ↓", "REPLACE", "n"), ("p ↑", "REPLACE", "p"))
+    small = specs.mean_scores("hp_table_2", "Table 2", (jobs.BASE, jobs.HP_HN), columns, "")
+    monkeypatch.setitem(tables("lib.pages").ALL, "hp_table_2", small)
+    monkeypatch.setattr(sys, "argv", ["x", "hp_table_2", "--share", "0.011", "--steps", "2", "--out", str(tmp_path)])
+    for _ in range(2):  # the second time reads
+        with pytest.raises(SystemExit) as ended:
+            table.main()
+        assert ended.value.code == 0
+        text = (tmp_path / "quick" / "hp_table_2.md").read_text()
+        assert "| *Our HP+HN, published* | *0.232* | *0.220* | *0.231* |" in text
+        models = sorted(path.name.rpartition("-")[0] for path in (tmp_path / "quick" / "models").iterdir())
+        assert models == ["base-0", "hp-hn-0"]
+        monkeypatch.setattr(tables("lib.study"), "work", None)
