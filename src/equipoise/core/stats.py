@@ -24,7 +24,6 @@ _AT_ONCE = 16_000_000  # and at most so many counts of clusters
 _KEPT = 64_000_000  # resamples x clusters that are cached for the next call
 _SAME = 1e-12  # smaller differences between resamples are rounding
 _ALIKE = 0.5  # images that are taken to have items all alike, so that one image does not say that none has
-_NODES = np.polynomial.legendre.leggauss(100)
 _SPARSE = 8  # a group with less than 1/8 of all clusters is multiplied separately
 
 
@@ -62,10 +61,16 @@ def within(t: float, df: float) -> float:
     if math.isinf(df):
         return math.erf(t / math.sqrt(2))
     angle = math.atan(t / math.sqrt(df))
-    nodes, weights = _NODES
+    nodes, weights = _nodes()
     places = angle * (nodes + 1) / 2
     part = float(weights @ np.exp((df - 1) * np.log(np.cos(places)))) * angle / 2
     return min(1.0, 2 * part * math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(math.pi))
+
+
+@functools.cache
+def _nodes() -> tuple[Floats, Floats]:
+    """Not at import: every command would wait for it."""
+    return np.polynomial.legendre.leggauss(100)
 
 
 @functools.lru_cache(maxsize=10_000)
