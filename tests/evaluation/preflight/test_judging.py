@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from equipoise.cli import app
 from equipoise.core.errors import Unreachable
+from equipoise.core.progress import STATUS
 from equipoise.evaluation.preflight import judging
 from equipoise.evaluation.preflight.judging import checked
 from equipoise.evaluation.record import Check
@@ -115,7 +116,8 @@ def test_eval_stops_where_something_is_wrong(world: list[str], tmp_path: Path) -
     found = run("eval", "py:planted_models:Constant", *world, "--out", "runs")
     assert found.exit_code == 1 and not found.stdout, "nothing was scored"
     assert "wrong       collapse" in found.stderr and "fix: " in found.stderr and "--skip-preflight" in found.stderr
-    assert not (tmp_path / "runs").exists()
+    left = [path.name for path in (tmp_path / "runs").rglob("*") if path.is_file()]
+    assert left == [STATUS], "the status says that it failed; there is no result"
 
 
 def test_what_is_skipped_is_said_everywhere(world: list[str], tmp_path: Path) -> None:

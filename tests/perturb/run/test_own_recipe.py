@@ -97,7 +97,7 @@ def test_from_the_command_line(folder: Path) -> None:
         ("py:own_recipe:shout", "required positional argument"),
         ("py:own_recip:SHOUT", "Did you mean own_recipe"),
         ("py:own_recipe:Edit", "expected a recipe (equipoise.perturb.Recipe)"),
-        ("balancd", "py:module:name for your own. Did you mean balanced"),
+        ("balancd", "no recipe 'balancd'. Did you mean balanced?"),
     ],
 )
 def test_what_is_not_a_recipe(folder: Path, spec: str, part: str) -> None:

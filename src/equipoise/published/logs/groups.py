@@ -31,12 +31,8 @@ def items_of(log: Log) -> Foreign:
         raise UserError(f"{_names(log)}: no answers in it")
     groups, left_out = _whole(log)
     variants = {name for group in groups for row in group for name in row.variants}
-    count, first, log.rows = len(log.rows), log.rows[0], []
-    rows, unread, ids, shuffled = [], [], Counter[str](), 0
-    groups.reverse()
-    while groups:  # a long log's rows are let go as its items are made
-        group = groups.pop()
-        shuffled += len({row.options for row in group}) > 1
+    rows, unread, ids = [], [], Counter[str]()
+    for group in groups:
         found = [(row, read(row)) for row in group]
         unread += [row for row, one in found if one.choice is None]
         ids[group[0].key] += 1
@@ -52,15 +48,14 @@ def items_of(log: Log) -> Foreign:
             )
         )
         _light(rows[-1])
-    log.rows = [first]
-    notes = [_took(log, rows, count), *_of_scores(log), *log.notes, *_missing(log, rows, count)]
+    notes = [_took(log, rows), *_of_scores(log), *log.notes, *_missing(log, rows)]
     if left_out:
         notes.append(
             f"{left_out:,} questions are not in all files with the same words, options and truth, and are left out"
         )
     notes += _unread(unread, sum(len(row.answers) for row in rows))
     notes += [line for name in _OF_FILES if name in variants for line in _by_variant(rows, name)]
-    notes += [*_never_change(rows), *_unshuffled(shuffled, rows)]
+    notes += [*_never_change(rows), *_unshuffled(groups, rows)]
     return Foreign(f"{log.harness}: {log.dataset}", rows, notes=notes, model=log.model)
 
 
@@ -77,7 +72,7 @@ def _whole(log: Log) -> tuple[list[list[Said]], int]:
     """The groups, and how many were left out because a file lacks them."""
     found: dict[Any, list[Said]] = {}
     for row in log.rows:
-        asked = hashlib.sha256(plain(row.question).encode()).digest()
+        asked = hashlib.sha256(plain(row.question).encode()).digest()  # shorter than the question
         same: tuple[Any, ...] = () if "question" in row.variants else (asked, row.truth)
         same = () if row.answer is not None else (tuple(sorted(row.options)), *same)
         found.setdefault((row.key, *same), []).append(row)
@@ -125,9 +120,9 @@ def _order(row: Said, first: Sequence[str]) -> str:
     return "".join(LETTERS[first.index(text)] if text in first else "?" for text in row.options)
 
 
-def _took(log: Log, rows: Sequence[ItemScores], count: int) -> str:
+def _took(log: Log, rows: Sequence[ItemScores]) -> str:
     answers = [answer for row in rows for answer in row.answers]
-    words = [f"{log.harness}, {log.dataset}: {count:,} rows are {len(rows):,} questions"]
+    words = [f"{log.harness}, {log.dataset}: {len(log.rows):,} rows are {len(rows):,} questions"]
     figures = "figures" if log.rows[0].answer is None else "wrong texts"
     for name, called in (
         ("order", "orders of the options"), ("wording", "wordings"), ("question", figures), ("prompt", "prompts"),
@@ -158,12 +153,12 @@ def _of_scores(log: Log) -> Iterator[str]:
         yield f"{log.harness} prints {', '.join(others[:4])}: not a share of right rows, so not recomputed"
 
 
-def _missing(log: Log, rows: Sequence[ItemScores], count: int) -> Iterator[str]:
-    if log.expected and count < log.expected:
-        yield f"not all of {log.dataset} is here: {count:,} of {log.expected:,} rows"
+def _missing(log: Log, rows: Sequence[ItemScores]) -> Iterator[str]:
+    if log.expected and len(log.rows) < log.expected:
+        yield f"not all of {log.dataset} is here: {len(log.rows):,} of {log.expected:,} rows"
     orders = [len({answer.order for answer in row.answers}) for row in rows]
     if max(orders) > 1 and log.rows[0].answer is None:
-        few = sum(number < max(1, row.answers[0].options) for number, row in zip(orders, rows, strict=True))
+        few = sum(count < max(1, row.answers[0].options) for count, row in zip(orders, rows, strict=True))
         if few:
             yield f"{few:,} of {len(rows):,} questions lack some rotations of their options"
 
@@ -191,7 +186,8 @@ def _never_change(rows: Sequence[ItemScores]) -> list[str]:
     return [f"every answer is {next(iter(choices))!r}: the model says nothing else"]
 
 
-def _unshuffled(asked: int, rows: Sequence[ItemScores]) -> list[str]:
+def _unshuffled(groups: Sequence[Sequence[Said]], rows: Sequence[ItemScores]) -> list[str]:
+    asked = sum(len({row.options for row in group}) > 1 for group in groups)
     ordered = any(answer.order for row in rows for answer in row.answers)
     if not asked or ordered:
         return []
