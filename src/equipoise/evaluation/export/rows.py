@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from equipoise.data.items import Item
 from equipoise.data.readers.questions import LETTERS
 from equipoise.evaluation.answers import Answer
-from equipoise.evaluation.asking.live import read
 from equipoise.evaluation.asking.variants import Ask, Asked, questions
 
 
@@ -59,6 +58,8 @@ def row_of(record: Any) -> Row | None:
 
 def answer_to(row: Row, said: str, epoch: int = 0) -> Answer:
     """The answer as `eval` reads it; `epoch`: how often the harness had asked it before."""
+    from equipoise.evaluation.asking.live import read  # brings the client of servers, which reading a log does not need
+
     asked = Asked(
         row.prompt, row.options, row.names, row.truth, row.lettered, row.about, row.wording, row.variant, row.order,
         row.repeat + epoch, usual=False,
