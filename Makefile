@@ -98,7 +98,7 @@ $(SMOKE): smoke-%: $(DEV)
 	$(PYTHON) bench/$*.py --tiny
 
 # The everyday commands of two commits in alternation; fails where one became slower by more than a quarter.
-BASE := 9648ca45
+BASE := 08599054
 bench-compare: $(DEV)
 	$(PYTHON) bench/compare.py $(BASE)
 
