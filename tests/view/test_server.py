@@ -1,4 +1,4 @@
-"""Attacks on the server: nothing outside the folder is read, nothing is told to strangers, nothing ends it."""
+"""Attacks on the server: nothing outside the folder is read, strangers learn nothing, and nothing ends it."""
 
 from __future__ import annotations
 

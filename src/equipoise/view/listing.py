@@ -219,7 +219,7 @@ def _command(path: Path, row: Row) -> None:
 
 
 def _merged(found: dict[Path, Row]) -> list[Row]:
-    """A training and its status are one row; a finished command is told by its results, if it has any."""
+    """A training and its status are one row; a finished command is listed by its results, if it has any."""
     rows = {path: Row(**vars(row)) for path, row in found.items()}
     results = [path.parent for path, row in rows.items() if row.kind != "command"]
     holding = {above for folder in results for above in (folder, *folder.parents)}

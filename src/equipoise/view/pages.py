@@ -99,7 +99,7 @@ class Views:
 
     def rows(self) -> list[Row]:
         with self._lists:
-            if time.monotonic() - self._looked > 0.5:  # many pages that ask at once are told the same
+            if time.monotonic() - self._looked > 0.5:  # many pages that ask at once get one answer
                 self._rows = self.listing.rows()
                 self._looked = time.monotonic()
             return self._rows
