@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 NO_IMAGE = "no image"
 QUESTION = "a question, which only a model that answers can be asked"
-PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
+PAIRS = 512  # cosines at a time: their vectors stay in the processor's cache
 
 
 @dataclass
@@ -137,24 +137,26 @@ def score_items(
         if not usable:
             _refuse_all(items, skipped)
         started = time.monotonic()
-        rows = _rows(kind, model, usable, found, text_scores)
+        between, alike = {}, []
+        if isinstance(found, Embedded):
+            texts = TextRows.of(usable, found)
+            rows = _cosine_rows(usable, found, texts, text_scores)
+            between, alike = _text_cosines(found, texts), _read_alike(usable, found, texts)
+        else:
+            rows = _rows(kind, model, usable, found)
         require_finite(rows, "the model's scores")
-        between = _text_cosines(usable, found) if isinstance(found, Embedded) else {}
-        alike = _read_alike(usable, found) if isinstance(found, Embedded) else []
         seconds = dict(getattr(found, "seconds", {})) | {"cosines": time.monotonic() - started}
     seconds["kept"] = time.monotonic() - started - seconds["cosines"]
     return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds, alike, between)
 
 
-def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores: bool) -> Sequence[ItemScores]:
+def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any) -> Sequence[ItemScores]:
     if kind == "taught":
         return taught_rows(usable, model.score_taught(usable))
     if kind == "answers":
         wanted = {item.id for item in usable}
         return [row for row in found.rows if row.id in wanted]
-    if kind == "pairs":
-        return [_row(i, [found.scores[ref][text] for ref in i.images() for text in i.texts()]) for i in usable]
-    return _cosine_rows(usable, found, text_scores)
+    return [_row(i, [found.scores[ref][text] for ref in i.images() for text in i.texts()]) for i in usable]
 
 
 def taught_rows(
@@ -299,20 +301,50 @@ def _alternatives(items: Sequence[Item]) -> bool:
     return any(item.positive_images or item.negative_images for item in items)
 
 
-def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -> Sequence[ItemScores]:
+class TextRows(NamedTuple):
+    """The embedding of each text of each item: caption, positives, negatives, item after item."""
+
+    rows: NDArray[np.int64]
+    right: NDArray[np.int64]  # of each item, how many of its texts are right
+    each: NDArray[np.int64]  # of each item, how many texts it has
+
+    @classmethod
+    def of(cls, items: Sequence[Item], embedded: Embedded) -> TextRows:
+        texts = [item.texts() for item in items]
+        each = np.array([len(own) for own in texts])
+        right = np.array([1 + len(item.positives) for item in items])
+        row = embedded.text
+        return cls(np.array([row[text] for own in texts for text in own], np.int64), right, each)
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.each)), self.each)
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        return np.asarray(self.each.cumsum() - self.each)
+
+    @property
+    def place(self) -> NDArray[np.int64]:
+        """The place of each text among those of its item; the caption's is 0."""
+        return np.asarray(np.arange(len(self.rows)) - np.repeat(self.starts, self.each))
+
+
+def _cosine_rows(items: Sequence[Item], embedded: Embedded, texts: TextRows, text_scores: bool) -> Sequence[ItemScores]:
     """The cosines of every image of an item with every text of it, image by image."""
-    text_rows = [[embedded.text[text] for text in item.texts()] for item in items]
-    image_rows = [[embedded.image[ref] for ref in item.images()] for item in items]
-    texts_each = np.array([len(rows) for rows in text_rows])
-    images_each = np.array([len(rows) for rows in image_rows])
-    counts = texts_each * images_each
-    lefts = np.repeat(list(chain.from_iterable(image_rows)), np.repeat(texts_each, images_each))
-    repeated = (texts * len(images) for texts, images in zip(text_rows, image_rows, strict=True))
-    rights = np.fromiter(chain.from_iterable(repeated), np.int64, int(counts.sum()))
-    found = cosines(embedded.images, embedded.texts, lefts, rights)
     if not (text_scores or _alternatives(items)):
-        return Scores.of_items(items, found)
-    values = found.tolist()
+        images = [embedded.image[item.image] for item in items if item.image is not None]
+        return Scores.of_items(
+            items, cosines(embedded.images, embedded.texts, np.repeat(images, texts.each), texts.rows)
+        )
+    text_rows = [part.tolist() for part in np.split(texts.rows, texts.starts[1:])]
+    image_rows = [[embedded.image[ref] for ref in item.images()] for item in items]
+    images_each = np.array([len(rows) for rows in image_rows])
+    counts = texts.each * images_each
+    lefts = np.repeat(list(chain.from_iterable(image_rows)), np.repeat(texts.each, images_each))
+    repeated = (own * len(images) for own, images in zip(text_rows, image_rows, strict=True))
+    rights = np.fromiter(chain.from_iterable(repeated), np.int64, int(counts.sum()))
+    values = cosines(embedded.images, embedded.texts, lefts, rights).tolist()
     between = _text_scores(items, text_rows, embedded.texts) if text_scores else repeat(None)
     ends = counts.cumsum().tolist()
     return [
@@ -321,29 +353,25 @@ def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -
     ]
 
 
-def _read_alike(items: Sequence[Item], embedded: Embedded) -> list[str]:
+def _read_alike(items: Sequence[Item], embedded: Embedded, texts: TextRows) -> list[str]:
     """Items of which a right text and a negative have one embedding: both were cut, or their words are unknown."""
-    hashes = [hash(row.tobytes()) for row in embedded.texts]
-    found = []
-    for item in items:
-        right = {hashes[embedded.text[text]] for text in (item.caption, *(one.text for one in item.positives))}
-        if any(hashes[embedded.text[one.text]] in right for one in item.negatives):
-            found.append(item.id)
-    return found
+    _, same = np.unique([hash(row.tobytes()) for row in embedded.texts], return_inverse=True)
+    keys = texts.owner * len(embedded.texts) + same[texts.rows]
+    is_right = texts.place < np.repeat(texts.right, texts.each)
+    alike = np.isin(keys[~is_right], keys[is_right])
+    return [items[index].id for index in np.unique(texts.owner[~is_right][alike])]
 
 
-def _text_cosines(items: Sequence[Item], embedded: Embedded) -> dict[str, NDArray[np.float64]]:
+def _text_cosines(embedded: Embedded, texts: TextRows) -> dict[str, NDArray[np.float64]]:
     """Cosines of a caption with its hard positives and negatives in the text tower; NaN without any."""
+    owner, place = texts.owner, texts.place
+    captions = np.repeat(texts.rows[texts.starts], texts.each)
+    is_right = place < np.repeat(texts.right, texts.each)
     found = {}
-    for name, others in (
-        ("positive", [item.positives for item in items]),
-        ("negative", [item.negatives for item in items]),
-    ):
-        counts = np.array([len(texts) for texts in others])
-        captions = np.repeat([embedded.text[item.caption] for item in items], counts)
-        rows = np.array([embedded.text[text.text] for texts in others for text in texts], dtype=np.int64)
-        values = cosines(embedded.texts, embedded.texts, captions, rows)
-        sums = np.bincount(np.repeat(np.arange(len(items)), counts), values, len(items))
+    for name, wanted in (("positive", is_right & (place > 0)), ("negative", ~is_right)):
+        values = cosines(embedded.texts, embedded.texts, captions[wanted], texts.rows[wanted])
+        counts = np.bincount(owner[wanted], minlength=len(texts.each))
+        sums = np.bincount(owner[wanted], values, len(texts.each))
         found[name] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     return found
 
