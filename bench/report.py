@@ -75,7 +75,7 @@ def write_runs(out: Path, photos: Path) -> None:
         ]
         outcomes = outcomes_of(rows)
         summary = summarise(outcomes)
-        metrics = Metrics(overall=summary.overall, by=summary.by, macro=None, paper={})
+        metrics = Metrics(overall=summary.overall, by=summary.by)
         full = golden.arguments | {"images": str(photos)}
         record: RunRecord = golden.model_copy(
             update={

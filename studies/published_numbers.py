@@ -13,13 +13,12 @@ import csv
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from equipoise.benchmarks.valse import SPLITS as VALSE
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write
-from equipoise.evaluation.record import Interval, ItemNumbers, Metrics, PaperNumbers
+from equipoise.evaluation.record import Interval, ItemNumbers, Metrics, Numbers
 from equipoise.published.measuring import published_run
 from equipoise.report.tables import percent
 
@@ -69,14 +68,15 @@ def measured(data: Path, bench: str, *files: str) -> Metrics:
     return published_run([data / file for file in files], bench, source=source).record.metrics
 
 
-def winoground(data: Path, name: str) -> PaperNumbers:
+def winoground(data: Path, name: str) -> Numbers:
+    """With Wilson's intervals."""
     overall = measured(data, "winoground", f"winoground_scores/{name}.jsonl").overall
-    found: PaperNumbers = {}
+    metrics = dict(overall.metrics)
     for part in ("text", "image", "group"):
-        number = overall.metrics[part]
-        found |= {part: number.value}
-        found |= {f"{part}_interval": Interval(*stats.wilson(round(number.value * number.n), number.n))}
-    return found
+        number = metrics[part]
+        interval = Interval(*stats.wilson(round(number.value * number.n), number.n))
+        metrics[part] = number.model_copy(update={"interval": interval})
+    return overall.model_copy(update={"metrics": metrics})
 
 
 def valse(data: Path, name: str) -> Metrics:
@@ -109,19 +109,19 @@ def vl_compo(data: Path) -> dict[str, float]:
     return {name.removeprefix(start): float(value) for name, value in row.items() if name.startswith(start)}
 
 
-def within(data: Path, name: str, cropped: bool) -> PaperNumbers:
+def within(data: Path, name: str, cropped: bool) -> Numbers:
     """Each wording against its own wrong sentence, and pairs."""
-    return predicate_noun(data, name, cropped).paper["mirrored"]
+    return predicate_noun(data, name, cropped).overall
 
 
 # ---------------------------------------------------------------------------- how it is shown
 
 
-def share(numbers: PaperNumbers, name: str, digits: int = 1, interval: bool = True) -> str:
-    value: Any = numbers[name]
-    shown = f"{100 * value:.{digits}f}"
-    if interval:
-        low, high = numbers[f"{name}_interval"]  # type: ignore[misc]
+def share(numbers: Numbers, name: str, digits: int = 1, interval: bool = True) -> str:
+    number = numbers.metrics[name]
+    shown = f"{100 * number.value:.{digits}f}"
+    if interval and number.interval is not None:
+        low, high = number.interval
         shown += f" [{100 * low:.{digits}f}, {100 * high:.{digits}f}]"
     return shown
 
@@ -159,7 +159,7 @@ def _valse(data: Path) -> str:
         for name, found in models.items():
             row += [percent(found.by["split"][split], "original"), f"{VALSE_PRINTED[name][1][place]:.1f}"]
         rows.append(row)
-    for label, numbers in (("mean of the 11 (VALSE's rule)", "macro"), ("mean over items", "overall")):
+    for label, numbers in (("mean of the 11 (VALSE's rule)", "headline"), ("mean over items", "overall")):
         row = [label, "7,702"]
         for name, found in models.items():
             printed = f"{VALSE_PRINTED[name][2]:.1f}" if numbers == "overall" else ""

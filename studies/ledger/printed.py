@@ -156,7 +156,7 @@ def numbers(data: Path) -> Iterator[Number]:
             found = summary("sugarcrepe-pp", path).by["split"]
             return [found[split]["augmented"] for split in SPLITS[:5]]
         each_split = (published_run([path], "sugarcrepe-pp", splits=[split]).record for split in SPLITS[:5])
-        return [one.metrics.paper["tot"]["tot"] for one in each_split]  # type: ignore[misc]
+        return [one.metrics.overall["tot"] for one in each_split]
 
     yield from each("sugarcrepe++, ITT and TOT", f"{ITT}|{TOT}", plus)
 
@@ -176,8 +176,8 @@ def numbers(data: Path) -> Iterator[Number]:
 
     def colorswap(model: str) -> list[float | None]:
         files = [scores / "colorswap_vlm" / f"{side}-{model}-colorswap.json.gz" for side in ("text", "image")]
-        found = published_run(files, "colorswap").record.metrics.paper["groups"]
-        return [found[part] for part in PARTS]  # type: ignore[misc]
+        found = published_run(files, "colorswap").record.metrics.overall
+        return [found[f"{part}_score"] for part in PARTS]
 
     yield from each("colorswap", COLORSWAP, colorswap)
 

@@ -102,9 +102,9 @@ def test_a_model_that_likes_one_sentence_wins_rows_and_no_pair() -> None:
     both = [row("first", 2, 0.9, 0.1, "predicate"), row("first", 3, 0.9, 0.1, "predicate")]
     tie = [row("first", 4, 0.9, 0.1), row("first", 5, 0.5, 0.5)]
     found = mirrored([*liked, *both, *tie, row("first", 6, 0.9, 0.1)])
-    assert (found["n"], found["incomplete"]) == (3, 1)
-    assert found["pair_first"] == pytest.approx(1 / 3)
-    assert (found["noun_first"], found["predicate_first"]) == (0, 1)
+    assert (found["pair_first"].n, found["incomplete"].value) == (3, 1)
+    assert found["pair_first"].value == pytest.approx(1 / 3)
+    assert (found["noun_first"].value, found["predicate_first"].value) == (0, 1)
     assert "one_wording" not in found
 
 
@@ -112,5 +112,5 @@ def test_wordings_are_compared_row_by_row() -> None:
     scores = [row("first", 0, 0.9, 0.1), row("first", 1, 0.9, 0.1), row("first", 2, 0.5, 0.5), row("first", 3, 0, 1)]
     scores += [row("alt", 0, 0.9, 0.1), row("alt", 1, 0.1, 0.9), row("alt", 2, 0.9, 0.1), row("alt", 3, 0, 1)]
     found = mirrored(scores)
-    assert (found["rows"], found["both_wordings"], found["one_wording"]) == (4, 1 / 4, 1 / 4)
-    assert (found["pair_first"], found["pair_alt"]) == (1 / 2, 0)
+    assert (found["both_wordings"].n, found["both_wordings"].value, found["one_wording"].value) == (4, 1 / 4, 1 / 4)
+    assert (found["pair_first"].value, found["pair_alt"].value) == (1 / 2, 0)

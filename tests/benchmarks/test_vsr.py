@@ -78,15 +78,15 @@ def test_auc_counts_pairs_of_true_and_false(tmp_path: Path) -> None:
     ]
     _write(tmp_path / "test.jsonl", *rows)
     found = truth(_scored(vsr.load(tmp_path, []), [3.0, 1.0, 2.0, 2.0]))
-    assert found["auc"] == (1 + 1 + 1 + 0.5) / 4  # the tie of 2 and 2 is half
-    assert found["auc_within_relation"] == (1 + 0.5) / 2
-    assert (found["n_same_statement"], found["same_statement"]) == (1, 1.0)  # 3 above 2, of one sentence
-    assert (found["majority"], found["majority_by_relation"]) == (0.5, 0.5)
+    assert found["auc"].value == (1 + 1 + 1 + 0.5) / 4  # the tie of 2 and 2 is half
+    assert found["auc_within_relation"].value == (1 + 0.5) / 2
+    assert (found["same_statement"].n, found["same_statement"].value) == (1, 1.0)  # 3 above 2, of one sentence
+    assert (found["majority"].value, found["majority_by_relation"].value) == (0.5, 0.5)
 
 
 def test_a_tie_of_one_sentence_is_wrong(tmp_path: Path) -> None:
     _write(tmp_path / "test.jsonl", {"image": "1.jpg"}, {"image": "2.jpg", "label": 0})
-    assert truth(_scored(vsr.load(tmp_path, []), [1.0, 1.0]))["same_statement"] == 0.0
+    assert truth(_scored(vsr.load(tmp_path, []), [1.0, 1.0]))["same_statement"].value == 0.0
 
 
 def test_the_whole_file(shared_data: Path) -> None:
@@ -98,9 +98,13 @@ def test_the_whole_file(shared_data: Path) -> None:
     images = [item.image.path for item in items if item.image]
     assert (len(set(images)), sum(path.startswith("val2017/") for path in images)) == (1874, 82)
     found = truth(_scored(items, [float(item.tags["label"] == "true") for item in items]))
-    assert (found["auc"], found["auc_within_relation"], found["same_statement"]) == (1.0, 1.0, 1.0)
-    assert found["n_same_statement"] == 260
-    assert found["majority"] == pytest.approx(0.538, abs=5e-4)
-    assert found["majority_by_relation"] == pytest.approx(0.574, abs=5e-4)
+    assert (found["auc"].value, found["auc_within_relation"].value, found["same_statement"].value) == (1.0, 1.0, 1.0)
+    assert found["same_statement"].n == 260
+    assert found["majority"].value == pytest.approx(0.538, abs=5e-4)
+    assert found["majority_by_relation"].value == pytest.approx(0.574, abs=5e-4)
     constant = truth(_scored(items, [1.0] * len(items)))
-    assert (constant["auc"], constant["auc_within_relation"], constant["same_statement"]) == (0.5, 0.5, 0.0)
+    assert (constant["auc"].value, constant["auc_within_relation"].value, constant["same_statement"].value) == (
+        0.5,
+        0.5,
+        0.0,
+    )

@@ -47,21 +47,21 @@ def test_staged_photos(tmp_path: Path) -> None:
 def test_pairs_and_sets_need_all_of_their_photos(tmp_path: Path) -> None:
     items = _staged(tmp_path)
     found = sets(_scores(items, wrong={6}))  # one "on" of the second set
-    assert (found["controlled_a_pair"], found["controlled_a_pair_n"]) == (3 / 4, 4)
-    assert (found["controlled_a_set"], found["controlled_a_set_n"]) == (1 / 2, 2)
-    assert found["incomplete"] == 0
+    assert (found["controlled_a_pair"].value, found["controlled_a_pair"].n) == (3 / 4, 4)
+    assert (found["controlled_a_set"].value, found["controlled_a_set"].n) == (1 / 2, 2)
+    assert found["incomplete"].value == 0
 
 
 def test_a_set_without_all_its_photos_is_counted_apart(tmp_path: Path) -> None:
     found = sets(_scores(_staged(tmp_path, ("left_of", "right_of", "on")), wrong=set()))
-    assert (found["controlled_a_pair_n"], found["controlled_a_set_n"], found["controlled_a_set"]) == (2, 0, None)
-    assert found["incomplete"] == 2
+    assert found["controlled_a_pair"].n == 2 and "controlled_a_set" not in found
+    assert found["incomplete"].value == 2
 
 
 def test_a_constant_score_wins_no_pair(tmp_path: Path) -> None:
     rows = [ItemScores(id=i.id, caption=1.0, negatives=[1.0] * 3, tags=i.tags) for i in _staged(tmp_path)]
     assert not outcomes_of(rows).original.any()
-    assert (sets(rows)["controlled_a_pair"], sets(rows)["controlled_a_set"]) == (0.0, 0.0)
+    assert (sets(rows)["controlled_a_pair"].value, sets(rows)["controlled_a_set"].value) == (0.0, 0.0)
 
 
 def test_found_photos_are_lists_of_three(tmp_path: Path) -> None:

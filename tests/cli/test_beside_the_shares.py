@@ -80,11 +80,12 @@ def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
     result = json.loads((tmp_path / "run" / "items" / "result.json").read_text())
     assert (result["ceilings"]["items"], result["ceilings"]["same_words"]) == (2, 1)
     assert result["edits"] == {"negative swap object": 2}
-    graded = result["metrics"]["overall"]["graded"]
-    assert result["metrics"]["by"]["type"]["y"]["graded"]["sensitivity_gap"] == 0  # no word order in this model
+    graded = result["metrics"]["overall"]["metrics"]
+    gap = result["metrics"]["by"]["type"]["y"]["metrics"]["sensitivity_gap"]
+    assert gap["value"] == 0  # no word order in this model
     code, out, _ = run(*arguments, "--out", "run", "--json")  # read, not computed
     (line,) = json.loads(out)
-    assert line["ceilings"] == result["ceilings"] and line["edits"] == result["edits"] and line["graded"] == graded
+    assert line["ceilings"] == result["ceilings"] and line["edits"] == result["edits"] and line["metrics"] == graded
 
 
 def test_ceilings_are_of_what_was_scored(run: Run, tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_metrics_has_them_too(run: Run, tmp_path: Path) -> None:
     )
     assert expected in " ".join(out.split())
     code, out, _ = run("metrics", "scores.jsonl", "--json")
-    assert json.loads(out)["overall"]["graded"]["invariance_error"] == 0.5
+    assert json.loads(out)["overall"]["metrics"]["invariance_error"]["value"] == 0.5
 
 
 def test_the_legend_is_below_every_table_and_chance_in_it(run: Run, tmp_path: Path) -> None:

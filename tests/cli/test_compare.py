@@ -52,7 +52,7 @@ def write(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Write:
         ]
         outcomes = outcomes_of(rows)
         summary = summarise(outcomes, resamples=10)
-        record = make_record(benchmark, metrics=Metrics(overall=summary.overall, by=summary.by, macro=None, paper={}))
+        record = make_record(benchmark, metrics=Metrics(overall=summary.overall, by=summary.by))
         card = record.model.model_copy(update={"weight_sha256": weights or name})
         items = {
             row.id: Item(

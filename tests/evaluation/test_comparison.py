@@ -131,9 +131,7 @@ def test_compare_says_the_difference_of_the_headlines(
         summary = summarise(outcomes, resamples=20)
         average = Averages(outcomes, resamples=20).macro(path, least) if path else None
         averages = {"paper": average.model_copy(update={"rule": "paper"})} if average else {}
-        metrics = Metrics(
-            overall=summary.overall, by=summary.by, macro=averages.get("paper"), averages=averages, paper={}
-        )
+        metrics = Metrics(overall=summary.overall, by=summary.by, averages=averages, rule="paper" if averages else None)
         headlines.append(metrics.headline)
         record = _make("x", metrics=metrics)
         rules = {"paper": AverageId(over=list(path), least=least, cite="")} if path else {}

@@ -78,7 +78,7 @@ def test_images_without_texts_of_their_own_have_no_text_score() -> None:
     outcomes = outcomes_of([row])
     assert list(outcomes.each()) == [{"image_original": True, "image_tie": False}]
     overall = summarise(outcomes, resamples=20).overall
-    assert overall["original"] is None and overall.mean_scores.negative is None and overall.n == 1
+    assert overall["original"] is None and overall["mean_score_negative"] is None and overall.n == 1
     assert overall["image_original"] == 1 and overall["text"] is None
     assert (overall.count("image_original"), overall.count("text")) == (1, 0)
 

@@ -92,7 +92,7 @@ def test_drop_is_measured_where_there_are_positives() -> None:
     numbers = summarise(outcomes_of(scores), resamples=50).overall
     assert numbers["original"] == 1 and numbers["augmented"] == 0.5 and numbers["drop"] == 0.5
     assert numbers.n == 3 and numbers.n_positives == 2
-    assert numbers.mean_scores.model_dump() == {"caption": 1, "positive": 0, "negative": 0}
+    assert [numbers[f"mean_score_{text}"] for text in ("caption", "positive", "negative")] == [1, 0, 0]
 
 
 def test_without_positives_nothing_is_claimed_about_them() -> None:
@@ -197,15 +197,16 @@ def test_huge_scores_are_judged() -> None:
     scores = [row(str(i), 1.5e308, [1.4e308, 1.6e308], [-1.7e308, -1.7e308, 1.0]) for i in range(3)]
     overall = summarise(outcomes_of(scores), resamples=20).overall
     assert overall["augmented"] == 1
-    assert overall.mean_scores.caption == pytest.approx(1.5e308)
-    assert overall.mean_scores.positive == pytest.approx(1.5e308)
-    assert overall.mean_scores.negative == pytest.approx(-3.4e307 / 3 * 10)
+    assert overall["mean_score_caption"] == pytest.approx(1.5e308)
+    assert overall["mean_score_positive"] == pytest.approx(1.5e308)
+    assert overall["mean_score_negative"] == pytest.approx(-3.4e307 / 3 * 10)
 
 
 def test_mean_scores_of_ordinary_scores() -> None:
     scores = [row("1", 0.3, [0.1, 0.2], [0.1]), row("2", 0.1, [], [0.2, 0.4])]
-    found = summarise(outcomes_of(scores), resamples=20).overall.mean_scores.model_dump()
-    assert found == pytest.approx({"caption": 0.2, "positive": 0.15, "negative": 0.2})
+    found = summarise(outcomes_of(scores), resamples=20).overall
+    means = [found[f"mean_score_{text}"] for text in ("caption", "positive", "negative")]
+    assert means == pytest.approx([0.2, 0.15, 0.2])
 
 
 def test_columns_give_back_the_rows() -> None:

@@ -16,8 +16,11 @@ def row(name: str, caption: float, negatives: list[float], positives: list[float
 
 def test_ranks_count_ties_against_the_caption() -> None:
     found = ranks([row("1", 0.9, [0.1, 0.2]), row("2", 0.5, [0.5, 0.1]), row("3", 0.1, [0.2, 0.3, 0.4, 0.5])])
-    assert found["recall_at_1"] == pytest.approx(1 / 3) and found["recall_at_3"] == pytest.approx(2 / 3)
-    assert found["recall_at_5"] == 1 and (found["mean_rank"], found["median_rank"]) == (pytest.approx(8 / 3), 2)
+    assert found["recall_at_1"].value == pytest.approx(1 / 3) and found["recall_at_3"].value == pytest.approx(2 / 3)
+    assert found["recall_at_5"].value == 1 and (found["mean_rank"].value, found["median_rank"].value) == (
+        pytest.approx(8 / 3),
+        2,
+    )
 
 
 def text_scores(cp: float, cn: float, pn: float) -> TextScores:
@@ -32,7 +35,7 @@ def test_tot_asks_the_texts_alone() -> None:
         row("4", 0.9, [0.1], [0.2], text=text_scores(0.9, 0.9, 0.1)),  # level: no win
     ]
     found = tot(rows)
-    assert found["itt"] == 0.5 and found["tot"] == 0.25 and found["n"] == 4
+    assert found["itt"].value == 0.5 and found["tot"].value == 0.25 and found["tot"].n == 4
 
 
 def test_tot_with_several_positives_asks_every_pair_that_holds_the_caption_or_a_negative() -> None:
@@ -41,9 +44,9 @@ def test_tot_with_several_positives_asks_every_pair_that_holds_the_caption_or_a_
         text = TextScores(caption_positives=near, caption_negatives=[0.6], positives_negatives=far)
         return row("1", 0.9, [0.1], [0.8, 0.8], text=text)
 
-    assert tot([both(0.8, 0.7)])["tot"] == 1
-    assert tot([both(0.6, 0.5)])["tot"] == 0, "the second positive is no nearer to the caption than the negative"
-    assert tot([both(0.8, 0.85)])["tot"] == 0, "a negative is nearer to the second positive than the caption is"
+    assert tot([both(0.8, 0.7)])["tot"].value == 1
+    assert tot([both(0.6, 0.5)])["tot"].value == 0, "the second positive is no nearer to the caption than the negative"
+    assert tot([both(0.8, 0.85)])["tot"].value == 0, "a negative is nearer to the second positive than the caption is"
 
 
 def test_every_metric_that_a_benchmark_names_exists() -> None:

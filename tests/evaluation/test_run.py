@@ -90,7 +90,7 @@ def test_a_run_says_what_it_was_made_from(items: list[Item], tmp_path: Path) -> 
     assert record.n == ItemCounts(items=4, scored=4, skipped=0)
     assert {"torch", "numpy"} <= set(record.environment.packages)
     written = json.loads((tmp_path / "run" / "result.json").read_text())
-    assert written["schema"] == 4 and written["date"].endswith("Z") and "status" not in written
+    assert written["schema"] == 5 and written["date"].endswith("Z") and "status" not in written
     lines = [json.loads(line) for line in (tmp_path / "run" / "items.jsonl").read_text().splitlines()]
     assert lines[1]["outcome"] == {"original": True, "augmented": False, "brittleness": True, "tie": False}
     assert lines[1]["texts"]["negatives"] == ["n 0.1"] and lines[1]["negatives"] == [0.1]

@@ -88,8 +88,8 @@ def test_of_images_and_of_negatives() -> None:
     overall = summarise(outcomes_of([*rows(), ninth])).overall
     assert overall.count("image_original") == 1
     assert overall.interval("image_original") == pytest.approx((1 - ONE, 1))
-    assert overall.graded is not None and overall.graded.positive_rate == 1
-    assert overall.graded.intervals["positive_rate"] == pytest.approx((1 - EIGHT, 1))  # the ninth has no negative
+    assert overall["positive_rate"] == 1
+    assert overall.interval("positive_rate") == pytest.approx((1 - EIGHT, 1))  # the ninth has no negative
 
 
 def test_of_second_right_pairs_alone() -> None:
@@ -124,5 +124,5 @@ def test_of_sentences_of_one_relation() -> None:
         for place in range(8)
     ]
     found = truth(listed)
-    assert found["auc_within_relation"] == 1.0
-    assert found["auc_within_relation_interval"] == pytest.approx((1 - stats.wilson(0, 2)[1], 1))
+    assert found["auc_within_relation"].value == 1.0
+    assert found["auc_within_relation"].interval == pytest.approx((1 - stats.wilson(0, 2)[1], 1))

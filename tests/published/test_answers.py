@@ -141,11 +141,11 @@ def test_colorswap(tmp_path: Path) -> None:
         tmp_path / "image-m-colorswap.json.gz", colours("image", {0: ("The second image.", "First image")}, "first")
     )
     record = published_run([text, image], "colorswap").record
-    groups = record.metrics.paper["groups"]
-    assert (groups["text"], groups["image"], groups["group"]) == (298 / 300, 299 / 300, 298 / 300)
+    groups = record.metrics.overall
+    assert (groups["text_score"], groups["image_score"], groups["group_score"]) == (298 / 300, 299 / 300, 298 / 300)
     assert record.metrics.overall["refusals"] == 1 / 1200 and record.model.spec == "m"
-    alone = published_run([image], "colorswap").record.metrics.paper["groups"]
-    assert alone["image"] == 299 / 300 and "text" not in alone and "group" not in alone
+    alone = published_run([image], "colorswap").record.metrics.overall.metrics
+    assert alone["image_score"].value == 299 / 300 and "text_score" not in alone and "group_score" not in alone
     with pytest.raises(UserError, match="both ask for the text"):
         published_run([text, text], "colorswap")
     with pytest.raises(UserError, match=r"(?s)299 of 300 examples.*expected prompt and response"):

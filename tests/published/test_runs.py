@@ -55,7 +55,7 @@ def test_scores_with_their_texts(tmp_path: Path) -> None:
     result = published_run([path], "sugarcrepe-pp", out=tmp_path / "run", origin="me/mine", commit="abc", licence="MIT")
     record = result.record
     assert record.metrics.overall["original"] == record.metrics.overall["augmented"] == 240 / 245
-    assert record.metrics.paper["tot"]["tot"] == 1
+    assert record.metrics.overall["tot"] == 1
     about = record.published
     assert about is not None and (about.source, about.commit, about.licence) == ("me/mine", "abc", "MIT")
     assert "texts" not in about.unknown and "captions in the language 'de'" in about.notes

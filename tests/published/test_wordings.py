@@ -78,7 +78,7 @@ def test_one_wording_alone_has_an_accuracy_and_nothing_across_wordings(tmp_path:
     found = run(write(tmp_path / "a.csv", FIRST))
     assert (found.metrics.overall["accuracy"], found.metrics.overall["original"]) == (3 / 5, 3 / 5)
     assert found.metrics.overall["wording_flips"] is None and found.metrics.overall["augmented"] is None
-    assert "truth" not in found.metrics.paper  # an AUC needs scores
+    assert "auc" not in found.metrics.overall.metrics  # an AUC needs scores
 
 
 def test_of_turned_truths_only_true_statements_count(tmp_path: Path) -> None:

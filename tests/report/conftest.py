@@ -77,7 +77,7 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Callable
         full = {"images": str(photos)}
         record = golden.model_copy(
             update={
-                "metrics": Metrics(overall=summary.overall, by=summary.by, macro=None, paper={}),
+                "metrics": Metrics(overall=summary.overall, by=summary.by),
                 "n": ItemCounts(items=len(rows), scored=len(rows), skipped=0),
                 "arguments": full,
                 "model": golden.model.model_copy(update={"spec": f"py:{name}"}),

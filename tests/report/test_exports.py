@@ -24,7 +24,7 @@ from equipoise.cli import main
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import measure
-from equipoise.evaluation.metrics import METRICS, SHARES
+from equipoise.evaluation.metrics import METRICS, SHARES, shown
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval, Number, RunRecord
 from equipoise.evaluation.results import benchmark_id, read_result, record_hash, write_run
@@ -94,7 +94,7 @@ def test_the_three_scores_of_winoground(make_record: Callable[..., RunRecord]) -
     numbers = golden.metrics.overall.model_copy(
         update={"metrics": golden.metrics.overall.metrics | side, "image_ties": 0}
     )
-    metrics = golden.metrics.model_copy(update={"overall": numbers, "macro": None})
+    metrics = golden.metrics.model_copy(update={"overall": numbers, "rule": None})
     record = make_record("winoground", metrics=metrics)
     items = sum(count or 0 for count in registry.get("winoground").splits.values())
     record = record.model_copy(update={"n": record.n.model_copy(update={"items": items})})
@@ -154,7 +154,7 @@ def test_every_eval_ever_aggregate(folder: Path) -> None:
         _all_strings(details["details"], one["source_data"]["additional_details"])
     by_id = {one["evaluation_result_id"]: one["score_details"] for one in found["evaluation_results"]}
     assert len(by_id) == len(found["evaluation_results"])
-    for metric in record.metrics.headline.metrics:
+    for metric in [row.name for row in shown([record.metrics.headline.metrics])]:
         assert by_id[f"mine/{metric}"]["score"] == record.metrics.headline[metric]
         assert by_id[f"mine/a/{metric}"]["score"] == record.metrics.by["split"]["a"][metric]
         interval = by_id[f"mine/{metric}"]["uncertainty"]["confidence_interval"]

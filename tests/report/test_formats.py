@@ -47,7 +47,9 @@ def test_the_numbers_of_all_formats_are_equal(make_runs: Runs, tmp_path: Path) -
             for name in ("original", "augmented", "brittleness")
         }
         shares["augmented"] += f" ({100 * row['metrics']['drop']['value']:.1f})"
-        scores = [f"{row['mean_scores'][part]:.3f}" for part in ("caption", "positive", "negative")]
+        scores = [
+            f"{row['metrics'][f'mean_score_{part}']['value']:.3f}" for part in ("caption", "positive", "negative")
+        ]
         wanted[label] = [label, str(row["n"]), *shares.values(), str(row["ties"]), *scores]
     for form, between, tail in (("md", "|", ""), ("latex", "&", r" \\"), ("text", "│", "")):
         found = [cells(line.removesuffix(tail), between) for line in forms[form].splitlines()]

@@ -19,7 +19,6 @@ from equipoise.evaluation.record import (
     ItemCounts,
     ItemNumbers,
     MacroNumbers,
-    MeanScores,
     Metrics,
     Number,
     Preflight,
@@ -41,12 +40,11 @@ def measured(n: int = 1234, **values: tuple[float, float, float] | float) -> dic
     }
 
 
-NO_SCORES = MeanScores(caption=None, positive=None, negative=None)
 MEASURED = measured(
     original=(0.616, 0.6, 0.63), augmented=(0.468, 0.45, 0.48), brittleness=(0.232, 0.22, 0.24), drop=(0.148, 0.1, 0.2)
 )
-NUMBERS = ItemNumbers(n=1234, ties=5, metrics=MEASURED, images=1, mean_scores=NO_SCORES)
-PLAIN = ItemNumbers(n=10, ties=0, metrics=measured(10, original=0.5), images=1, mean_scores=NO_SCORES)
+NUMBERS = ItemNumbers(n=1234, ties=5, metrics=MEASURED, images=1)
+PLAIN = ItemNumbers(n=10, ties=0, metrics=measured(10, original=0.5), images=1)
 
 
 @pytest.fixture
@@ -54,19 +52,13 @@ def record(make_record: Callable[..., RunRecord]) -> RunRecord:
     metrics = Metrics(
         overall=NUMBERS.model_copy(update={"metrics": MEASURED | measured(original=0.9)}),
         by={"split": {"attributes": NUMBERS, "relations": PLAIN}},
-        macro=MacroNumbers(
-            rule="paper",
-            over=["split"],
-            least=1,
-            groups=2,
-            left_out=0,
-            n=1234,
-            ties=5,
-            metrics=MEASURED,
-            mean_scores=NO_SCORES,
-        ),
-        paper={"tot": {"tot": 0.5}},
-    )
+        averages={
+            "paper": MacroNumbers(
+                rule="paper", over=["split"], least=1, groups=2, left_out=0, n=1234, ties=5, metrics=MEASURED
+            )
+        },
+        rule="paper",
+    ).also(measured(tot=0.5))
     n = ItemCounts(items=1244, scored=1241, skipped=3)
     return make_record("replace", metrics=metrics, n=n)
 
@@ -137,7 +129,7 @@ def test_csv_and_json_hold_the_numbers(record: RunRecord) -> None:
     assert [row["benchmark"] for row in rows] == ["replace"] * 3 and [row["skipped"] for row in rows] == ["3", "", ""]
     headline, split, _ = json.loads(render(result_rows(record), "json"))
     assert split["ties"] == 5 and split["label"] == "attributes" and split["benchmark"] == "replace"
-    assert (headline["model"], headline["skipped"], headline["paper"]) == ("world", 3, {"tot": {"tot": 0.5}})
+    assert (headline["model"], headline["skipped"], headline["also"]["tot"]["value"]) == ("world", 3, 0.5)
     assert headline["chance"]["original"] == 0.5
     assert render([Line("overall", PLAIN)], "csv").startswith("label,n,n_positives,ties,original")
 
@@ -224,8 +216,8 @@ def test_a_narrow_screen_leaves_the_mean_scores_out(
     columns: int | None, shown: bool, screen: Callable[[int | None], None]
 ) -> None:
     screen(columns)
-    scores = MeanScores(caption=0.3, positive=0.2, negative=0.1)
-    text = render([Line("mine", NUMBERS.model_copy(update={"mean_scores": scores}))])
+    scores = measured(mean_score_caption=0.3, mean_score_positive=0.2, mean_score_negative=0.1)
+    text = render([Line("mine", NUMBERS.model_copy(update={"metrics": MEASURED | scores}))])
     header, *_ = (line for line in text.splitlines() if "Orig." in line)
     assert ("s(n)" in header) == shown and "ties" in header and "61.6" in text and "[60.0, 63.0]" in text
     assert ("no room for s(c), s(p), s(n)" in text and "--json show them" in text) != shown  # nothing goes unsaid
@@ -274,7 +266,7 @@ def test_a_verdict_near_chance_blames_what_can_be_to_blame(make_record: Callable
         numbers = NUMBERS.model_copy(update={"metrics": measured(40, original=((low + high) / 2, low, high))})
         one = {"name": "sign", "number": None, "found": "", "why": "", "fix": "", "verdict": checks}
         listed = [Check.model_validate(one)] if checks else []
-        metrics = Metrics(overall=numbers, by={}, macro=None, paper={})
+        metrics = Metrics(overall=numbers, by={})
         n = ItemCounts(items=40, scored=40, skipped=0)
         return verdict(make_record(metrics=metrics, n=n, preflight=Preflight(checks=listed)))
 

@@ -17,7 +17,7 @@ from equipoise.core.errors import UserError, did_you_mean
 from equipoise.data.items import Item, write_items
 from equipoise.evaluation.comparing.folders import Compared
 from equipoise.evaluation.comparing.gate import Gate, check_gates
-from equipoise.evaluation.metrics import METRICS
+from equipoise.evaluation.metrics import METRICS, shown
 from equipoise.evaluation.outcomes import ROWS
 from equipoise.evaluation.record import Numbers, Summary
 from equipoise.evaluation.results import write_run, write_set
@@ -128,7 +128,7 @@ class _Measured:
 
 def _flat(numbers: Numbers) -> dict[str, Any]:
     found: dict[str, Any] = {"n": numbers.n, "n_positives": numbers.n_positives}
-    for name, number in numbers.metrics.items():
+    for name, number in ((row.name, numbers.metrics[row.name]) for row in shown([numbers.metrics])):
         found[name] = 100 * number.value
         if number.interval is not None:
             found |= {f"{name}_low": 100 * number.interval.low, f"{name}_high": 100 * number.interval.high}
@@ -236,7 +236,10 @@ class Measured(_Measured):
     def __repr__(self) -> str:
         return ", ".join(
             [f"{self.summary.overall.n:,} items"]
-            + [f"{METRICS[name].title} {percent(self.summary.overall, name)}" for name in self.summary.overall.metrics]
+            + [
+                f"{row.title} {percent(self.summary.overall, row.name)}"
+                for row in shown([self.summary.overall.metrics])
+            ]
         )
 
 

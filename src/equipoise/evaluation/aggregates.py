@@ -111,7 +111,7 @@ def metrics_of(row: Row) -> tuple[Metrics, list[str]]:
     if not row.exact:
         notes.append("rounded to a tenth of a percent")
     numbers = {name: Number(value=share, interval=None, n=n) for name, share in row.shares.items()}
-    return Metrics(overall=ItemNumbers(n=n, ties=None, metrics=numbers, images=0), by={}, macro=None, paper={}), notes
+    return Metrics(overall=ItemNumbers(n=n, ties=None, metrics=numbers, images=0), by={}), notes
 
 
 def changes(before: Metrics, after: Metrics) -> dict[str, Change]:

@@ -22,16 +22,7 @@ from equipoise.core import stats
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Bools, Outcomes
 from equipoise.evaluation.paper_metrics import PAPER_METRICS
-from equipoise.evaluation.record import (
-    Graded,
-    Interval,
-    ItemNumbers,
-    MacroNumbers,
-    MeanScores,
-    Metrics,
-    Number,
-    Summary,
-)
+from equipoise.evaluation.record import Interval, ItemNumbers, MacroNumbers, Metrics, Number, Summary
 from equipoise.evaluation.scores import ItemScores, kinds_of
 
 log = logging.getLogger(__name__)
@@ -114,7 +105,7 @@ class Averages:
         if found is None:
             return None
         means = [self._mean_scores(mask, _SCALE) for mask in found.masks]
-        scores = [_finite(value * _SCALE) for value in stats.weighted_mean(np.array([means]), found.weights)[0]]
+        scores = stats.weighted_mean(np.array([means]), found.weights)[0] * _SCALE
         chance = np.array([[self._by_chance(mask) for mask in found.masks]])
         return MacroNumbers(
             rule="",
@@ -126,8 +117,8 @@ class Averages:
             **self._ties(found.kept),
             metrics=self._named(
                 self.averaged(found.masks, found.weights), found.kept, stats.weighted_mean(chance, found.weights)[0]
-            ),
-            mean_scores=MeanScores(**dict(zip(MeanScores.model_fields, scores, strict=True))),
+            )
+            | self._scores(scores.tolist(), found.kept),
         )
 
     def by_rule(self, benchmark: Benchmark) -> dict[str, MacroNumbers]:
@@ -154,14 +145,12 @@ class Averages:
         return stats.averaged(self.wins, self.counts, self.outcomes.cluster, masks, weights, self.seed, self.resamples)
 
     def _numbers(self, found: stats.Average, mask: Bools, unit: float | None) -> ItemNumbers:
-        scores = dict(zip(MeanScores.model_fields, map(_finite, self._mean_scores(mask)), strict=True))
+        metrics = self._named(found, mask, self._by_chance(mask)) | self._scores(self._mean_scores(mask), mask)
         return ItemNumbers(
             n=int(mask.sum()),
             images=stats.distinct(self.outcomes.cluster[mask]),
             **self._ties(mask),
-            metrics=self._named(found, mask, self._by_chance(mask)),
-            mean_scores=MeanScores(**scores),
-            graded=_graded(self.outcomes, mask, unit) if self.scored else None,
+            metrics=metrics | (_graded(self.outcomes, mask, unit) if self.scored else {}),
         )
 
     def _named(self, found: stats.Average, mask: Bools, chance: stats.Floats) -> dict[str, Number]:
@@ -184,16 +173,24 @@ class Averages:
 
     def _mean_scores(self, mask: Bools, smaller: float = 1.0) -> list[float]:
         """Mean scores of captions, positives and negatives, divided by `smaller`; NaN where there are none."""
-        if not self.scored:
-            return [math.nan] * 3
         one = self.outcomes
-        columns = (
-            (one.caption, mask),
-            (one.positive, mask & one.has_positive),
-            (one.negative, mask & one.has_negative),
-        )
+        columns = zip((one.caption, one.positive, one.negative), self._having(mask), strict=True)
         means = [float(np.mean(column[there] / _SCALE)) if there.any() else math.nan for column, there in columns]
         return [mean * (_SCALE / smaller) for mean in means]
+
+    def _having(self, mask: Bools) -> tuple[Bools, Bools, Bools]:
+        """The items of `mask` that have a caption, a positive, a negative with a score."""
+        if not self.scored:
+            mask = np.zeros_like(mask)
+        return mask, mask & self.outcomes.has_positive, mask & self.outcomes.has_negative
+
+    def _scores(self, means: Sequence[float], mask: Bools) -> dict[str, Number]:
+        found = zip(("caption", "positive", "negative"), means, self._having(mask), strict=True)
+        return {
+            f"mean_score_{text}": Number(value=mean, interval=None, n=int(there.sum()))
+            for text, mean, there in found
+            if math.isfinite(mean)
+        }
 
 
 def summarise(
@@ -219,7 +216,7 @@ def spread(captions: stats.Floats) -> float | None:
     return found if found > 1e-12 * largest and math.isfinite(found) else None
 
 
-def _graded(outcomes: Outcomes, mask: Bools, unit: float | None) -> Graded:
+def _graded(outcomes: Outcomes, mask: Bools, unit: float | None) -> dict[str, Number]:
     """The graded numbers of the items of `mask`; `unit` is the spread over all items."""
     cluster, change, above = outcomes.cluster[mask], outcomes.change[mask], outcomes.above[mask]
     caption, positive, negative = outcomes.caption[mask], outcomes.positive[mask], outcomes.negative[mask]
@@ -235,31 +232,28 @@ def _graded(outcomes: Outcomes, mask: Bools, unit: float | None) -> Graded:
             "sensitivity_gap": (gap, negatives, 1.0),
             "positive_rate": (above, negatives, 1.0),
         }
-        found = {name: _mean(*one, cluster) for name, one in asked.items()}
-    values = {name: None if one is None else one[0] for name, one in found.items()}
-    intervals = {name: one[1] for name, one in found.items() if one is not None and one[1] is not None}
-    rate = values["positive_rate"]
-    if rate in (0.0, 1.0):
-        images = stats.distinct(cluster[negatives > 0])
-        intervals["positive_rate"] = Interval(*stats.wilson(round(rate * images), images))
-    elif rate is not None and (interval := intervals.get("positive_rate")):
-        down, up = stats.wilson_distances(rate, rate - interval.low)
-        intervals["positive_rate"] = Interval(rate - down, rate + up)
-    return Graded(
-        n_positives=int(positives.sum()), n_negatives=int(negatives.sum()), spread=unit, **values, intervals=intervals
-    )
+        means = {name: _mean(*one, cluster) for name, one in asked.items()}
+    found = {} if unit is None else {"spread": Number(value=unit, interval=None, n=len(outcomes))}
+    found |= {name: mean for name, mean in means.items() if mean is not None}
+    if (rate := found.get("positive_rate")) is not None:
+        interval, share = rate.interval, rate.value
+        if share in (0.0, 1.0):
+            images = stats.distinct(cluster[negatives > 0])
+            interval = Interval(*stats.wilson(round(share * images), images))
+        elif interval is not None:
+            down, up = stats.wilson_distances(share, share - interval.low)
+            interval = Interval(share - down, share + up)
+        found["positive_rate"] = rate.model_copy(update={"interval": interval})
+    return found
 
 
 def mean_number(values: stats.Floats, cluster: NDArray[np.int64]) -> Number | None:
     """The mean of the values that are there (not NaN), with the same interval; None where there is none."""
     there = ~np.isnan(values)
-    found = _mean(np.where(there, values, 0.0), there.astype(np.float64), 1.0, cluster)
-    return None if found is None else Number(value=found[0], interval=found[1], n=int(there.sum()))
+    return _mean(np.where(there, values, 0.0), there.astype(np.float64), 1.0, cluster)
 
 
-def _mean(
-    values: stats.Floats, weights: stats.Floats, unit: float | None, cluster: NDArray[np.int64]
-) -> tuple[float, Interval | None] | None:
+def _mean(values: stats.Floats, weights: stats.Floats, unit: float | None, cluster: NDArray[np.int64]) -> Number | None:
     """The weighted mean in units, and its interval where there are two images; None where there is nothing."""
     held = weights > 0
     values, weights, cluster = values[held], weights[held], cluster[held]
@@ -270,15 +264,17 @@ def _mean(
     mean = float(np.average(values, weights=weights))
     if not math.isfinite(mean / unit):
         return None
+    n = int(weights.sum())
     _, place = np.unique(cluster, return_inverse=True)
     residuals = np.bincount(place, weights * (values - mean))
     images = len(residuals)
     if images < 2:
-        return mean / unit, None
+        return Number(value=mean / unit, interval=None, n=n)
     error = math.sqrt(float(residuals @ residuals) * images / (images - 1)) / float(weights.sum())
     half = stats.normal_quantile(0.5 + stats.LEVEL / 2) * error
     low, high = (mean - half) / unit, (mean + half) / unit
-    return mean / unit, Interval(low, high) if math.isfinite(low) and math.isfinite(high) else None
+    interval = Interval(low, high) if math.isfinite(low) and math.isfinite(high) else None
+    return Number(value=mean / unit, interval=interval, n=n)
 
 
 @dataclass(frozen=True)
@@ -335,7 +331,6 @@ def measure(
     summary, averages = every.summary(), every.by_rule(benchmark) if benchmark else {}
     left_out = NEED_SCORES if outcomes_only else set()
     asked = [name for name in (benchmark.metrics if benchmark else ()) if name not in left_out]
-    found = {name: PAPER_METRICS[name](rows) for name in asked}
-    paper = {name: numbers for name, numbers in found.items() if numbers.get("n") != 0}
-    headline = averages.get(benchmark.rule) if benchmark else None
-    return Metrics(overall=summary.overall, by=summary.by, macro=headline, averages=averages, paper=paper)
+    rule = benchmark.rule if benchmark and benchmark.rule in averages else None
+    found = Metrics(overall=summary.overall, by=summary.by, averages=averages, rule=rule)
+    return found.also({name: number for one in asked for name, number in PAPER_METRICS[one](rows).items()})

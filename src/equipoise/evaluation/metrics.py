@@ -34,8 +34,9 @@ class MetricInfo(BaseModel):
     meaning: str  # one sentence
     better: Literal["high", "low"] = "high"
     # What is compared: the texts of an image, the images of a text, the answers of a generative model; or the run is
-    # not of items (evaluation/sets).
-    side: Literal["texts", "images", "answers", "sets"] = "texts"
+    # not of items (evaluation/sets). `scores` says how high scores are, `paper` is what one benchmark's paper defines.
+    side: Literal["texts", "images", "answers", "sets", "scores", "paper"] = "texts"
+    unit: Literal["share", "score", "spread", "rank", "count"] = "share"  # spread: standard deviations of s(c)
     less: str | None = None  # the metric that is subtracted: drop is Original less Augmented
     spec: str | None = None  # py:module:name of a metric of the user's own
     code_sha256: str | None = None  # of its file
@@ -185,41 +186,60 @@ _ROWS = (
 )
 # fmt: on
 METRICS: dict[str, Metric] = {row.name: row for row in _ROWS}  # in the order of every table
+OUTCOMES = ("texts", "images", "answers", "sets")  # sides
 SHARES = tuple(row.name for row in _ROWS if row.side == "texts" and row.less is None)  # of the texts, of all items
 
 
-def _of_set(name: str, title: str, meaning: str) -> MetricInfo:
-    return MetricInfo(name=name, short=title, title=title, meaning=meaning, side="sets")
+def _info(name: str, title: str, meaning: str, side: Any = "sets", unit: Any = "share") -> MetricInfo:
+    return MetricInfo(name=name, short=title, title=title, meaning=meaning, side=side, unit=unit)
 
 
-_OF_SETS = (
-    _of_set("accuracy@1", "accuracy@1", "share of photos with their class among the best 1"),
-    _of_set("accuracy@5", "accuracy@5", "share of photos with their class among the best 5"),
-    _of_set("mean_per_class_recall", "mean per-class recall", "accuracy@1 of each class, averaged over the classes"),
+_OTHERS = (
+    _info("accuracy@1", "accuracy@1", "share of photos with their class among the best 1"),
+    _info("accuracy@5", "accuracy@5", "share of photos with their class among the best 5"),
+    _info("mean_per_class_recall", "mean per-class recall", "accuracy@1 of each class, averaged over the classes"),
     *(
-        _of_set(f"{way}_recall@{k}", f"{way.replace('_', ' ')} R@{k}", f"share of searches that find theirs in {k}")
+        _info(f"{way}_recall@{k}", f"{way.replace('_', ' ')} R@{k}", f"share of searches that find theirs in {k}")
         for way in ("text_to_image", "image_to_text")
         for k in (1, 5, 10)
     ),
-    _of_set("spearman", "Spearman's rho", "rank correlation of the scores with people's ratings"),
+    _info("spearman", "Spearman's rho", "rank correlation of the scores with people's ratings"),
+    _info("mean_score_caption", "s(c)", "mean score of the captions", "scores", "score"),
+    _info("mean_score_positive", "s(p)", "mean score of the hard positives", "scores", "score"),
+    _info("mean_score_negative", "s(n)", "mean score of the hard negatives", "scores", "score"),
+    _info("spread", "spread of s(c)", "standard deviation of s(c) over all items of the run", "scores", "score"),
+    _info("margin", "s(c)-s(n)", "mean over items, in units of the spread", "scores", "spread"),
+    _info("margin_positive", "s(p)-s(n)", "mean over items, in units of the spread", "scores", "spread"),
+    _info("change", "|s(c)-s(p)|", "mean over items, in units of the spread", "scores", "spread"),
+    _info("invariance_error", "invariance error, mean |s(c)-s(p)|,", "LGIP's, over pairs of texts", "scores", "score"),
+    _info("sensitivity_gap", "sensitivity gap, mean s(c)-s(n),", "LGIP's, over pairs of texts", "scores", "score"),
+    _info("positive_rate", "positive rate, pairs with s(c) > s(n),", "LGIP's, over pairs of texts", "scores"),
+    _info("text_cosine_positive", "cos(c, p)", "mean cosine of a caption and its positives", "scores", "score"),
+    _info("text_cosine_negative", "cos(c, n)", "mean cosine of a caption and its negatives", "scores", "score"),
+    _info("mean_rank", "mean rank", "of the caption among its texts", "paper", "rank"),
+    _info("median_rank", "median rank", "of the caption among its texts", "paper", "rank"),
+    _info("true", "true", "sentences that are true", "paper", "count"),
+    _info("incomplete", "incomplete", "groups of items that are not whole, and count for nothing", "paper", "count"),
 )
-SET_METRICS: dict[str, MetricInfo] = {row.name: row for row in _OF_SETS}
+INFO: dict[str, MetricInfo] = {**METRICS, **{row.name: row for row in _OTHERS}}
 
 
 def info(name: str, found: Any = None) -> MetricInfo:
-    """The metric of a name; `found` is what was measured (a number, a change), which knows a metric of the user's."""
+    """The metric of a name; `found` is what was measured (a number, a change), which knows a metric of the user's.
+    Other names are made by the functions of paper_metrics.py."""
     own: MetricInfo | None = getattr(found, "own", None)
-    return own or METRICS.get(name) or SET_METRICS.get(name) or _of_set(name, name, "measured by an older version")
+    return own or INFO.get(name) or _info(name, name.replace("_", " "), "of the benchmark's paper", "paper")
 
 
 def shown(found: Iterable[Mapping[str, Any]], side: str | None = None, always: bool = False) -> list[MetricInfo]:
-    """The metrics that some of these mappings by name have, ours first; with `always` all of ours, measured or not."""
+    """The metrics of a side that some of these mappings by name have, ours first; with `always` all of ours, measured
+    or not. Without a side those of all outcomes: neither `scores` nor `paper`."""
     there: dict[str, Any] = {}
     for one in found:
         there |= {name: value for name, value in one.items() if name not in there}
     ours: list[MetricInfo] = [row for name, row in METRICS.items() if always or name in there]
     others = [info(name, value) for name, value in there.items() if name not in METRICS]
-    return [row for row in (*ours, *others) if side is None or row.side == side]
+    return [row for row in (*ours, *others) if row.side == side or (side is None and row.side in OUTCOMES)]
 
 
 def kept(own: MetricInfo) -> Metric:

@@ -10,6 +10,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,10 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.core import stats
 from equipoise.core.errors import Problems
 from equipoise.data.items import Item
-from equipoise.evaluation.record import Interval, PaperNumbers
+from equipoise.evaluation.record import Interval, Number
 from equipoise.evaluation.scores import ItemScores
 
+Numbers = dict[str, Number]  # by metric
 _Needs = Callable[[Item | ItemScores], bool]
 _NEEDED: tuple[tuple[str, str, _Needs], ...] = (  # by a metric: what an item lacks, whether it has it
     ("truth", "lack the tag 'label'", lambda item: "label" in item.tags),
@@ -44,19 +46,22 @@ def require_tags(benchmark: Benchmark, items: Sequence[Item] | Sequence[ItemScor
     problems.raise_if_any("Add what is missing, or give the items ids that are not the benchmark's.")
 
 
-def ranks(scores: Sequence[ItemScores]) -> PaperNumbers:
+def ranks(scores: Sequence[ItemScores]) -> Numbers:
     """CREPE: the caption's rank among itself and its negatives.
 
     A negative with the caption's score counts as above it; CREPE's argsort leaves that order undefined.
     """
     rank = np.array([1 + sum(value >= s.caption for value in s.negatives) for s in scores if s.negatives])
-    found: PaperNumbers = {"n": len(rank)}
+    if not len(rank):
+        return {}
+    found: Numbers = {}
     for k in (1, 3, 5, 10):
         found |= _share(f"recall_at_{k}", (rank <= k).tolist())
-    return found | {"mean_rank": float(rank.mean()), "median_rank": float(np.median(rank))}
+    n = len(rank)
+    return found | {"mean_rank": _number(rank.mean(), n), "median_rank": _number(np.median(rank), n)}
 
 
-def groups(scores: Sequence[ItemScores]) -> PaperNumbers:
+def groups(scores: Sequence[ItemScores]) -> Numbers:
     """ColorSwap: Winoground's text, image and group score of a generative model's answers, which come one by one (tags
     `pair` and `ask`, which is text or image). Both questions of a side must be right, of the sides that were asked. Of
     scores these are metrics like any other (metrics.py)."""
@@ -65,20 +70,23 @@ def groups(scores: Sequence[ItemScores]) -> PaperNumbers:
         if score.answers:
             won = right.setdefault(score.tags["pair"], {}).setdefault(score.tags["ask"], [])
             won.append(score.caption > score.negatives[0])
-    found: PaperNumbers = {"n": len(right)}
+    found: Numbers = {}
     for name, asked in {"text": ("text",), "image": ("image",), "group": ("text", "image")}.items():
         whole = [one for one in right.values() if all(len(one.get(side, ())) == 2 for side in asked)]
-        if whole:
-            found |= _share(name, [all(all(one[side]) for side in asked) for one in whole])
+        found |= _share(f"{name}_score", [all(all(one[side]) for side in asked) for one in whole])
     return found
 
 
-def _share(name: str, wins: Sequence[bool]) -> PaperNumbers:
-    interval = Interval(*stats.wilson(sum(wins), len(wins)))
-    return {name: sum(wins) / len(wins) if wins else None, f"{name}_interval": interval}
+def _number(value: float | np.floating[Any], n: int, interval: tuple[float, float] | None = None) -> Number:
+    return Number(value=float(value), interval=None if interval is None else Interval(*interval), n=n)
 
 
-def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
+def _share(name: str, wins: Sequence[bool]) -> Numbers:
+    n = len(wins)
+    return {name: _number(sum(wins) / n, n, stats.wilson(sum(wins), n))} if n else {}
+
+
+def tot(scores: Sequence[ItemScores]) -> Numbers:
     """SugarCrepe++: ITT (our Augmented accuracy) and TOT, which asks the text tower alone.
 
     TOT holds when the caption is closer to every positive than it or any positive is to any negative. SugarCrepe++
@@ -86,7 +94,7 @@ def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
     `TextScores` does not hold them.
     """
     itt = [min([s.caption, *s.positives]) > max(s.negatives) for s in scores if s.positives and s.negatives]
-    found: PaperNumbers = {"n": len(itt), "itt": sum(itt) / len(itt) if itt else None}
+    found = {"itt": _number(sum(itt) / len(itt), len(itt))} if itt else {}
     asked = [score.text for score in scores if score.text is not None and score.positives and score.negatives]
     if asked:
         wins = []
@@ -97,19 +105,18 @@ def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
     return found
 
 
-def mirrored(scores: Sequence[ItemScores]) -> PaperNumbers:
+def mirrored(scores: Sequence[ItemScores]) -> Numbers:
     """Predicate-noun dependencies: both items of a mirrored pair right, by wording and part; and wordings compared.
 
     `pair_SPLIT` is the paper's accuracy, `noun_SPLIT` and `predicate_SPLIT` its parts. `both_wordings` is the share of
     rows whose right sentence beats the wrong one in both wordings, `one_wording` in exactly one of them: Brittleness
     for scores that cannot be compared across wordings. A tie counts for neither.
     """
-    found: PaperNumbers = {}
+    found: Numbers = {}
     pairs: dict[tuple[str, str], list[ItemScores]] = {}
     for score in scores:
         pairs.setdefault((score.tags.get("split", ""), score.tags.get("pair", score.id)), []).append(score)
     whole = {key: pair for key, pair in pairs.items() if len(pair) == 2}
-    found |= {"n": len(whole), "incomplete": len(pairs) - len(whole)}
     wins: dict[str, list[bool]] = {}
     for (split, _), pair in whole.items():
         for name in dict.fromkeys(("pair", pair[0].tags.get("part", ""))):
@@ -117,10 +124,10 @@ def mirrored(scores: Sequence[ItemScores]) -> PaperNumbers:
                 wins.setdefault(f"{name}_{split}", []).append(all(one.caption > max(one.negatives) for one in pair))
     for name, won in wins.items():
         found |= _share(name, won)
-    return found | _wordings(scores)
+    return found | {"incomplete": _number(len(pairs) - len(whole), len(pairs))} | _wordings(scores)
 
 
-def _wordings(scores: Sequence[ItemScores]) -> PaperNumbers:
+def _wordings(scores: Sequence[ItemScores]) -> Numbers:
     """Rows by how many of their two wordings are right; images are resampled."""
     rows: dict[str, list[ItemScores]] = {}
     for score in scores:
@@ -134,13 +141,13 @@ def _wordings(scores: Sequence[ItemScores]) -> PaperNumbers:
     wins = np.stack([right == 2, (right == 1) & (wrong == 1)], axis=1).astype(np.float64)
     cluster = stats.numbered([row[0].image or row[0].id for row in asked])
     measured = stats.averaged(wins, counts, cluster, [np.ones(len(asked), dtype=bool)])
-    found: PaperNumbers = {"rows": len(asked)}
-    for column, name in enumerate(("both_wordings", "one_wording")):
-        found |= {name: float(measured.values[column]), f"{name}_interval": Interval(*measured.interval(column))}
-    return found
+    return {
+        name: _number(measured.values[column], len(asked), measured.interval(column))
+        for column, name in enumerate(("both_wordings", "one_wording"))
+    }
 
 
-def truth(scores: Sequence[ItemScores]) -> PaperNumbers:
+def truth(scores: Sequence[ItemScores]) -> Numbers:
     """VSR: how well a score tells true sentences from false ones, without a threshold.
 
     An item holds a sentence and its negation; the tag `label` says which of the two was published. `auc`: chance that a
@@ -151,7 +158,7 @@ def truth(scores: Sequence[ItemScores]) -> PaperNumbers:
     """
     value = np.array([s.caption if s.tags["label"] == "true" else s.negatives[0] for s in scores])
     true = np.array([s.tags["label"] == "true" for s in scores])
-    found: PaperNumbers = {"n": len(scores), "true": int(true.sum())}
+    found = {"true": _number(int(true.sum()), len(scores))}
     clusters = stats.numbered([s.image if s.image is not None else s.id for s in scores])
     found |= _with_interval("auc", _auc, value, true, clusters)
     relation = stats.numbered([s.tags.get("relation", "") for s in scores])
@@ -160,14 +167,12 @@ def truth(scores: Sequence[ItemScores]) -> PaperNumbers:
     statement = stats.numbered([s.tags.get("statement", s.id) for s in scores])
     mixed = [(value[at], true[at]) for at in _members(statement) if 0 < true[at].sum() < len(at)]
     shares = [float(np.mean(score[right][:, None] > score[~right][None, :])) for score, right in mixed]
-    found |= {"n_same_statement": len(shares), "same_statement": sum(shares) / len(shares) if shares else None}
-    if shares:
-        drawn = stats.cluster_bootstrap(np.array(shares)[:, None], np.ones((len(shares), 1)))
-        mean = sum(shares) / len(shares)
-        found["same_statement_interval"] = Interval(*stats.share_interval(mean, drawn[:, 0], len(shares)))
-    found["majority"] = max(int(true.sum()), int((~true).sum())) / len(true)
+    if n := len(shares):
+        drawn = stats.cluster_bootstrap(np.array(shares)[:, None], np.ones((n, 1)))
+        found["same_statement"] = _number(sum(shares) / n, n, stats.share_interval(sum(shares) / n, drawn[:, 0], n))
+    found["majority"] = _number(max(int(true.sum()), int((~true).sum())) / len(true), len(true))
     right = sum(max(int(true[at].sum()), int((~true[at]).sum())) for at in _members(relation))
-    return found | {"majority_by_relation": right / len(true)}
+    return found | {"majority_by_relation": _number(right / len(true), len(true))}
 
 
 def _auc(
@@ -195,16 +200,16 @@ def _with_interval(
     true: NDArray[np.bool_],
     clusters: NDArray[np.int64],
     there: NDArray[np.bool_] | None = None,
-) -> PaperNumbers:
+) -> Numbers:
     """A number of all items, or of those that are `there`, and the middle 95% of it over resampled images."""
     measured = measure(value, true, np.ones(len(value)))
     if math.isnan(measured):
-        return {name: None}
+        return {}
     rng, count = np.random.default_rng(0), int(clusters.max()) + 1
     draws = (np.bincount(rng.integers(count, size=count), minlength=count)[clusters] for _ in range(_AUC_RESAMPLES))
     drawn = np.array([measure(value, true, weight.astype(np.float64)) for weight in draws])
     images = count if there is None else stats.distinct(clusters[there])
-    return {name: measured, f"{name}_interval": Interval(*stats.share_interval(measured, drawn, images))}
+    return {name: _number(measured, len(value), stats.share_interval(measured, drawn, images))}
 
 
 def _both_kinds(group: NDArray[np.int64], true: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -222,10 +227,10 @@ def _members(group: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 _OPPOSITE = {"left": "right", "on": "under", "in-front": "behind"}
 
 
-def sets(scores: Sequence[ItemScores]) -> PaperNumbers:
+def sets(scores: Sequence[ItemScores]) -> Numbers:
     """What's Up: of the photos of the same two objects, both of two opposite places right, and all four.
 
-    Of each split with the tag `set`: `SPLIT_pair` and `SPLIT_set`, and how many there are. The paper divides by half
+    Of each split with the tag `set`: `SPLIT_pair` and `SPLIT_set`. The paper divides by half
     and a quarter of the photos; here only whole pairs and sets count, and `incomplete` says how many sets are not.
     """
     places: dict[tuple[str, str], dict[str, bool]] = {}
@@ -233,17 +238,17 @@ def sets(scores: Sequence[ItemScores]) -> PaperNumbers:
         if "set" in score.tags:
             key = (score.tags.get("split", "all"), score.tags["set"])
             places.setdefault(key, {})[score.tags.get("relation", "")] = score.caption > max(score.negatives)
-    found: PaperNumbers = {"incomplete": sum(len(one) != 4 for one in places.values())}
+    found = {"incomplete": _number(sum(len(one) != 4 for one in places.values()), len(places))} if places else {}
     for split in sorted({split for split, _ in places}):
         photo_sets = [won for (of_split, _), won in places.items() if of_split == split]
         pairs = [won[a] and won[b] for won in photo_sets for a, b in _OPPOSITE.items() if a in won and b in won]
         whole = [all(won.values()) for won in photo_sets if len(won) == 4]
         for name, wins in {f"{split}_pair": pairs, f"{split}_set": whole}.items():
-            found |= {f"{name}_n": len(wins)} | _share(name, wins)
+            found |= _share(name, wins)
     return found
 
 
-PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], PaperNumbers]] = {
+PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], Numbers]] = {
     "ranks": ranks,
     "groups": groups,
     "mirrored": mirrored,

@@ -12,9 +12,9 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, com
 
 from equipoise.benchmarks.ceilings import Ceilings
 from equipoise.core.provenance import Environment
-from equipoise.evaluation.metrics import METRICS, MetricInfo
+from equipoise.evaluation.metrics import INFO, MetricInfo
 
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 
 
 class Interval(NamedTuple):
@@ -31,11 +31,11 @@ class _Part(BaseModel):
 
 
 class Number(_Part):
-    """One metric of some items."""
+    """One metric of some items. Its unit and meaning are in its row of metrics.py."""
 
     value: float
     interval: Interval | None  # images resampled
-    n: int  # items that were asked
+    n: int  # items that were asked, or pairs of texts
     chance: float | None = None  # the share of a model that orders an item's texts at random
     own: MetricInfo | None = None  # of a metric of the user's own: what it is
 
@@ -50,7 +50,7 @@ class Numbers(_Part):
 
     def __getitem__(self, metric: str) -> float | None:
         """The value; None where it was not measured."""
-        if metric not in self.metrics and metric not in METRICS:
+        if metric not in self.metrics and metric not in INFO:
             raise KeyError(metric)
         return self.metrics[metric].value if metric in self.metrics else None
 
@@ -72,33 +72,10 @@ class Numbers(_Part):
         return {name: one.chance for name, one in self.metrics.items() if one.chance is not None}
 
 
-class MeanScores(_Part):
-    caption: float | None
-    positive: float | None
-    negative: float | None
-
-
-class Graded(_Part):
-    """How far, not only how often; docs/metrics.md says what is whose. None where nothing was measured."""
-
-    n_positives: int  # pairs of a caption and a hard positive
-    n_negatives: int
-    spread: float | None  # standard deviation of s(c) over all items of the run
-    margin: float | None  # s(c) - s(n) in units of the spread; the mean over items
-    margin_positive: float | None  # s(p) - s(n), likewise
-    change: float | None  # |s(c) - s(p)|, likewise
-    invariance_error: float | None  # LGIP: the mean of |s(c) - s(p)| over pairs, in units of the score
-    sensitivity_gap: float | None  # LGIP: the mean of s(c) - s(n) over pairs
-    positive_rate: float | None  # LGIP: the share of pairs with s(c) > s(n)
-    intervals: dict[str, Interval]
-
-
 class ItemNumbers(Numbers):
     """A plain mean over items."""
 
     images: int
-    mean_scores: MeanScores | None = None  # None, and graded: not of items
-    graded: Graded | None = None  # None: only outcomes were published
 
 
 class MacroNumbers(Numbers):
@@ -109,7 +86,6 @@ class MacroNumbers(Numbers):
     least: int  # groups with fewer items are left out
     groups: int
     left_out: int
-    mean_scores: MeanScores  # by the same weights
 
 
 class Summary(_Part):
@@ -119,24 +95,25 @@ class Summary(_Part):
     by: dict[str, dict[str, ItemNumbers]]
 
 
-PaperNumbers = dict[str, int | float | Interval | None]
-
-
 class Metrics(Summary):
     """Everything a run measured."""
 
-    macro: MacroNumbers | None  # of `averages`, the headline's
     averages: dict[str, MacroNumbers] = Field(default_factory=dict)  # rule -> numbers; the plain mean is `overall`
-    paper: dict[str, PaperNumbers]  # metrics that single papers define; see paper_metrics
+    rule: str | None = None  # the headline's; None: the plain mean
 
     @property
     def headline(self) -> Numbers:
         """The numbers of a result's first line: the paper's average where it has one, else the plain mean."""
-        return self.macro or self.overall
+        return self.by_rule(None)
 
     def by_rule(self, rule: str | None) -> Numbers:
         """The numbers by a rule, the headline's without one; the plain mean where too few items leave it no group."""
-        return self.headline if rule is None else self.averages.get(rule) or self.overall
+        return self.averages.get(rule or self.rule or "") or self.overall
+
+    def also(self, numbers: dict[str, Number]) -> Metrics:
+        """With more numbers of all items."""
+        overall = self.overall.model_copy(update={"metrics": self.overall.metrics | numbers})
+        return self.model_copy(update={"overall": overall})
 
 
 class Gain(_Part):
@@ -302,7 +279,7 @@ class RunRecord(_Part):
     """One finished run: result.json. A run that failed writes none, so there is no status."""
 
     model_config = ConfigDict(populate_by_name=True)
-    schema_version: Literal[4] = Field(default=SCHEMA, alias="schema")
+    schema_version: Literal[5] = Field(default=SCHEMA, alias="schema")
     date: AwareDatetime  # when it was finished, UTC
     kind: Literal["items", "classification", "retrieval", "ratings", "aggregate"] = "items"
     benchmark: BenchmarkId
@@ -312,8 +289,6 @@ class RunRecord(_Part):
     settings: Settings
     metrics: Metrics
     edits: dict[str, int] = Field(default_factory=dict)  # texts by what was changed in them: "negative swap object"
-    # Of a model with a text tower: the mean cosine of captions with their hard positives, and with their negatives.
-    text_cosines: dict[str, Number] = Field(default_factory=dict)
     ceilings: Ceilings | None = None  # what the texts alone decide; None: not of items
     blind: Blind | None = None  # None: no item has a hard negative
     n: ItemCounts
@@ -369,7 +344,7 @@ class Difference(_Part):
 
     def __getitem__(self, metric: str) -> Change | None:
         """The change; None where it was not measured."""
-        if metric not in self.changes and metric not in METRICS:
+        if metric not in self.changes and metric not in INFO:
             raise KeyError(metric)
         return self.changes.get(metric)
 

@@ -26,6 +26,7 @@ from equipoise.core.files import atomic_write, read_json, sha256_file, sha256_js
 from equipoise.data import identity
 from equipoise.data.items import IMAGES, Item
 from equipoise.data.readers.records import checked, explain, jsonl_lines
+from equipoise.evaluation import older
 from equipoise.evaluation.averages import NEED_SCORES
 from equipoise.evaluation.metrics import Metric, kept
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
@@ -204,7 +205,7 @@ def read_result(folder: Path) -> RunRecord:
     value = read_json(path)
     if not isinstance(value, dict) or type(schema := value.get("schema")) is not int:
         raise UserError(f"{path}: not a result of equipoise (the field 'schema' is missing)")
-    if schema != SCHEMA:
+    if schema not in (SCHEMA, older.SCHEMA):
         fix = "Upgrade: pip install --upgrade equipoise" if schema > SCHEMA else "Evaluate again into another folder"
         raise UserError(
             f"{path}: schema {schema}, written by another version of equipoise; this one "
@@ -212,7 +213,7 @@ def read_result(folder: Path) -> RunRecord:
         )
     problems = Problems(f"{path}: not a whole result of equipoise")
     try:
-        record = RunRecord.model_validate_json(json.dumps(value))
+        record = RunRecord.model_validate_json(json.dumps(older.read(value) if schema == older.SCHEMA else value))
         if record.scores_sha256 is None or record.record_sha256 != record_hash(value):
             raise UserError(
                 f"{path}: it was changed after the run (the sha256 in it is of another result). Evaluate again into "
@@ -223,6 +224,8 @@ def read_result(folder: Path) -> RunRecord:
         explain(error, "", problems)
     except RecursionError:
         problems.add("", "JSON nested too deeply")
+    except (AttributeError, KeyError, TypeError) as error:
+        problems.add("", f"no whole record of schema {schema} ({error})")
     problems.raise_if_any("The file was changed or damaged after the run. Evaluate again into another folder (--out).")
     raise AssertionError("a result that does not validate has problems")
 

@@ -312,6 +312,7 @@ def _measured(
     outcomes = outcomes_of(scoring.rows)
     seen = trained_on(model, task.items)
     cosines = {name: mean_number(values, outcomes.cluster) for name, values in scoring.text_cosines.items()}
+    measured = measure(scoring.rows, outcomes, task.benchmark, seed, metrics=rows)
     items = task.items
     if len(outcomes) < len(items):  # the baselines learn only from items that were scored, and the ceilings bound those
         there = set(outcomes.rows.ids if isinstance(outcomes.rows, Scores) else (row.id for row in outcomes.rows))
@@ -320,9 +321,8 @@ def _measured(
     else:
         scores, bounds = from_texts()
     return outcomes, {
-        "metrics": measure(scoring.rows, outcomes, task.benchmark, seed, metrics=rows),
+        "metrics": measured.also({name: number for name, number in cosines.items() if number is not None}),
         "edits": dict(sorted(Counter(_edits(items)).items())),
-        "text_cosines": {name: number for name, number in cosines.items() if number is not None},
         "ceilings": bounds,
         "blind": add_baselines(outcomes, items, scores, task.benchmark, seed, rows),
         "counts": scoring.counts

@@ -51,7 +51,7 @@ class Scoring:
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     read_alike: list[str] = field(default_factory=list)  # items with a right text that the model reads as a negative
-    # Of a model with a text tower, by item: the mean cosine of the caption with its positives, with its negatives.
+    # Of a model with a text tower, by metric and item: the mean cosine of the caption with its positives, negatives.
     text_cosines: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
@@ -368,7 +368,7 @@ def _text_cosines(embedded: Embedded, texts: TextRows) -> dict[str, NDArray[np.f
     captions = np.repeat(texts.rows[texts.starts], texts.each)
     is_right = place < np.repeat(texts.right, texts.each)
     found = {}
-    for name, wanted in (("positive", is_right & (place > 0)), ("negative", ~is_right)):
+    for name, wanted in (("text_cosine_positive", is_right & (place > 0)), ("text_cosine_negative", ~is_right)):
         values = cosines(embedded.texts, embedded.texts, captions[wanted], texts.rows[wanted])
         counts = np.bincount(owner[wanted], minlength=len(texts.each))
         sums = np.bincount(owner[wanted], values, len(texts.each))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from equipoise.core.errors import printable
-from equipoise.evaluation.metrics import info
-from equipoise.evaluation.record import BlindNumbers, ItemNumbers, MacroNumbers, Metrics, Numbers, RunRecord
+from equipoise.evaluation.metrics import MetricInfo, info, shown
+from equipoise.evaluation.record import BlindNumbers, ItemNumbers, MacroNumbers, Metrics, Number, Numbers, RunRecord
 from equipoise.report import Format
 from equipoise.report.answering.lines import answers_verdict, eval_answers, is_of_answers, noise_words, once_words
 from equipoise.report.tables import (
@@ -16,6 +16,7 @@ from equipoise.report.tables import (
     baselines_words,
     by_chance,
     gain_words,
+    in_words,
     percent,
     render,
     result_rows,
@@ -70,16 +71,15 @@ def metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
     """The headline's rule, the values of the other rules, and the paper's metrics."""
     lines = [line] if (line := graded_line(metrics.overall)) else []
     lines += _rule_line(metrics, average)
-    for numbers in metrics.paper.values():
-        shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
-        if not shown:
-            continue
-        counted = [f"{name} {numbers[name]:,}" for name in ("n", "incomplete", "ties") if numbers.get(name)]
-        lines.append(
-            "the paper's own: "
-            + ", ".join(_paper_number(*pair) for pair in shown.items())
-            + (f" ({', '.join(counted)})" if counted else "")
-        )
+    overall = metrics.overall.metrics
+    rows = shown([overall], "paper")
+    counted = [f"n {max(overall[row.name].n for row in rows):,}"] if rows else []
+    said = [f"{row.title} {_paper_number(row, overall[row.name])}" for row in rows if row.unit != "count"]
+    for row in rows:
+        if row.unit == "count" and overall[row.name].value:
+            counted.append(f"{row.title} {in_words(row, overall[row.name])}")
+    if said:
+        lines.append(f"the paper's own: {', '.join(said)}" + (f" ({', '.join(counted)})" if counted else ""))
     return lines
 
 
@@ -132,9 +132,8 @@ def _reasons(record: RunRecord) -> str:
     return ", ".join(shown) + more if shown else "see result.json"
 
 
-def _paper_number(name: str, value: float) -> str:
-    words = name.replace("_", " ")
-    return f"{words} {value:.1f}" if name.endswith("rank") else f"{words} {100 * value:.2f}%"
+def _paper_number(row: MetricInfo, number: Number) -> str:
+    return f"{100 * number.value:.2f}%" if row.unit == "share" else in_words(row, number)
 
 
 def chance_line(numbers: Numbers, declared: Mapping[str, float]) -> str:
@@ -150,23 +149,18 @@ def chance_line(numbers: Numbers, declared: Mapping[str, float]) -> str:
 
 def graded_line(numbers: ItemNumbers) -> str:
     """The graded numbers of all items, in a line by item and one by pair of texts; "" where none were recorded."""
-    found = numbers.graded
-    if found is None:
-        return ""
-    units = {"s(c)-s(n)": found.margin, "s(p)-s(n)": found.margin_positive, "|s(c)-s(p)|": found.change}
-    scores = {
-        "invariance error, mean |s(c)-s(p)|,": found.invariance_error,
-        "sensitivity gap, mean s(c)-s(n),": found.sensitivity_gap,
-    }
-    line = ", ".join(f"{name} {value:.2f}" for name, value in units.items() if value is not None)
-    lgip = [f"{name} {value:.4g}" for name, value in scores.items() if value is not None]
-    if found.positive_rate is not None:
-        lgip.append(f"positive rate, pairs with s(c) > s(n), {100 * found.positive_rate:.1f}")
-    spread = (
-        "" if found.spread is None else f"mean over items, in units of the spread of s(c), {found.spread:.3g}: {line}"
+    found = numbers.metrics
+
+    def said(names: Sequence[str]) -> list[str]:
+        rows = [info(name) for name in names if name in found]
+        return [f"{row.title} {in_words(row, found[row.name]).partition(' ')[0]}" for row in rows]
+
+    spread, ours = numbers["spread"], said(("margin", "margin_positive", "change"))
+    lgip = said(("invariance_error", "sensitivity_gap", "positive_rate"))
+    lines = (
+        [] if spread is None else [f"mean over items, in units of the spread of s(c), {spread:.3g}: {', '.join(ours)}"]
     )
-    pairs = f"LGIP's, over pairs of texts: {'; '.join(lgip)}" if lgip else ""
-    return "\n".join(filter(None, (spread, pairs)))
+    return "\n".join([*lines, *([f"LGIP's, over pairs of texts: {'; '.join(lgip)}"] if lgip else [])])
 
 
 def blind_line(blind: BlindNumbers) -> str:

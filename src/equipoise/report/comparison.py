@@ -13,7 +13,7 @@ from equipoise.evaluation.comparing.folders import Compared, Flips
 from equipoise.evaluation.comparing.gate import Passed
 from equipoise.evaluation.comparing.models import Placed
 from equipoise.evaluation.comparing.same_model import SameModel
-from equipoise.evaluation.metrics import SET_METRICS, MetricInfo, info, shown
+from equipoise.evaluation.metrics import MetricInfo, info, shown
 from equipoise.evaluation.record import Change, Comparison
 from equipoise.report import Format, fold, text_table
 from equipoise.report.tables import OF_THOSE, POSITIVES, grid, markdown_cell, safe_cell, signed
@@ -167,7 +167,7 @@ def render_differences(found: Sequence[Comparison]) -> str:
 
 
 def _is_set(one: Comparison) -> bool:
-    return any(name in SET_METRICS for name in one.changes)
+    return bool(shown([one.changes], "sets"))
 
 
 def _set_changes(found: Sequence[Comparison]) -> str:

@@ -18,7 +18,7 @@ from equipoise.core import stats
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.run_folder import refuse_foreign, write_own
 from equipoise.evaluation.comparing.differences import load_run
-from equipoise.evaluation.metrics import info
+from equipoise.evaluation.metrics import shown
 from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.evaluation.results import find_runs
 from equipoise.report.tables import average_words
@@ -127,8 +127,9 @@ def eval_results(run: Export) -> tuple[str, str]:
     checked = f"; model checked: {record.preflight.words()}" if record.preflight else ""
     lines: list[str] = []
     for part, numbers in _parts(record).items():
-        for metric, number in numbers.metrics.items():
-            row, interval = info(metric, number), number.interval
+        for row in shown([numbers.metrics]):
+            metric, number = row.name, numbers.metrics[row.name]
+            interval = number.interval
             if row.less is not None:
                 continue  # a difference of two shares
             spread = f", 95% interval {100 * interval.low:.2f} to {100 * interval.high:.2f}" if interval else ""
@@ -201,8 +202,8 @@ def _results(record: RunRecord) -> Iterator[dict[str, Any]]:
         checked=record.preflight.words() if record.preflight else None,
     )  # fmt: skip
     for part, numbers in _parts(record).items():
-        for metric, number in numbers.metrics.items():
-            row = info(metric, number)
+        for row in shown([numbers.metrics]):
+            metric, number = row.name, numbers.metrics[row.name]
             ties = numbers.ties if row.side == "texts" else numbers.image_ties
             uncertainty: dict[str, Any] = {"num_samples": number.n}
             if number.interval is not None:

@@ -13,12 +13,12 @@ from markupsafe import Markup
 from equipoise.core.errors import printable
 from equipoise.core.stats import Floats
 from equipoise.evaluation.metrics import METRICS, shown
-from equipoise.evaluation.record import Interval, ItemNumbers, Numbers
-from equipoise.report.chapters import Chapter, Entry
+from equipoise.evaluation.record import ItemNumbers, Numbers
+from equipoise.report.chapters import Chapter
 from equipoise.report.orderings import CLASSES, OUTCOMES, shares
 from equipoise.report.plane import plane
 from equipoise.report.svg import at, axis, el, figure, key, line, link, model_mark, row, strip, table, top
-from equipoise.report.tables import in_percent, percent, share, some_without_positive
+from equipoise.report.tables import in_words, percent, share, some_without_positive
 
 TICKS = (0, 25, 50, 75, 100)
 MOST_VALUES = 12  # of a tag in its figure; the table has all
@@ -286,7 +286,9 @@ def also_measured(chapter: Chapter) -> Markup | None:
     found = []
     for entry in chapter.entries:
         sides = shown([entry.numbers.metrics], "images")
-        found.append({row.title: percent(entry.numbers, row.name) for row in sides} | _paper(entry))
+        found.append({row.title: percent(entry.numbers, row.name) for row in sides})
+        for overall in (record.metrics.overall.metrics for record in entry.run.records):
+            found[-1] |= {row.title: in_words(row, overall[row.name]) for row in shown([overall], "paper")}
     columns = list(dict.fromkeys(name for one in found for name in one))
     if not columns:
         return None
@@ -295,17 +297,3 @@ def also_measured(chapter: Chapter) -> Markup | None:
     words = "Asked of the pictures where items have others, and the metrics that the paper of the test set defines."
     head = el("figcaption", el("h3", "Also measured"), el("p", f"{words} Percent [95% interval]; ranks as they are."))
     return el("figure", head, el("div", table(["model", *columns], rows), class_="scroll"), class_="wide")
-
-
-def _paper(entry: Entry) -> dict[str, str]:
-    found = {}
-    for record in entry.run.records:
-        for numbers in record.metrics.paper.values():
-            for name, value in numbers.items():
-                if isinstance(value, float):
-                    interval = numbers.get(f"{name}_interval")
-                    words = name.replace("_", " ")
-                    spread = interval if isinstance(interval, Interval) else None
-                    shown = f"{value:.1f}" if name.endswith("rank") else in_percent(value, spread)
-                    found[words] = shown
-    return found

@@ -18,7 +18,7 @@ from equipoise.core.files import atomic_write, plain_target, sha256_json
 from equipoise.core.run_folder import refuse_file, refuse_foreign, write_own
 from equipoise.data.identity import of_card
 from equipoise.evaluation.comparing.folders import compare_sets
-from equipoise.evaluation.metrics import METRICS, SET_METRICS, info
+from equipoise.evaluation.metrics import METRICS, info
 from equipoise.evaluation.record import Change, Interval, ModelCard, RunRecord
 from equipoise.evaluation.results import find_runs
 from equipoise.report.chapters import Chapter
@@ -226,7 +226,7 @@ def retention(chapter: Chapter, kept: Kept) -> Markup | None:
         rows.append([entry.label, *cells])
     if len(marks) < 2:
         return None
-    label, task = printable(chapter.entries[base].label), SET_METRICS[first].title
+    label, task = printable(chapter.entries[base].label), info(first).title
     lowest = 100 * min(mark.y for mark in marks)
     least = float(20 * max(0, int(lowest * 0.9 // 20)))  # differences are small: not from 0
     return figure(

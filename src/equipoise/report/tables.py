@@ -10,17 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from equipoise.core.errors import printable
-from equipoise.evaluation.metrics import SET_METRICS, MetricInfo, info, shown
+from equipoise.evaluation.metrics import MetricInfo, info, shown
 from equipoise.evaluation.record import (
     BlindNumbers,
     Interval,
-    ItemNumbers,
     MacroNumbers,
-    MeanScores,
     Metrics,
     Number,
     Numbers,
-    PaperNumbers,
     RunRecord,
     Summary,
 )
@@ -30,7 +27,8 @@ POSITIVES = "n pos."  # a column after n, where some items have no positive
 OF_THOSE = f"{POSITIVES}: items with a positive; Aug., Brittleness and drop (their own Orig. minus Aug.) are over those"
 GAIN = "gain over the best:"  # before the gains, in a caption
 BLIND = ("best blind", "gain")  # Orig. without the image, and how much more the model gets
-SCORES = {"caption": "s(c)", "positive": "s(p)", "negative": "s(n)"}  # mean scores; Kamath et al. 2024, Tables 2 and 9
+# Mean scores, as in Kamath et al. 2024, Tables 2 and 9.
+SCORES = [info(f"mean_score_{text}") for text in ("caption", "positive", "negative")]
 
 
 @dataclass(frozen=True)
@@ -46,11 +44,10 @@ class Line:
     chance: Mapping[str, float] | None = None
     skipped: int | None = None
     checked: str | None = None  # the model, before its run
-    paper: Mapping[str, PaperNumbers] | None = None
     outcomes_only: bool | None = None  # True: no score was published
     ceilings: Mapping[str, int] | None = None
     edits: Mapping[str, int] | None = None  # texts by what was changed in them
-    graded: Mapping[str, Any] | None = None  # of all items, where `numbers` are an average of groups
+    also: Mapping[str, Any] | None = None  # what is measured of all items alone, and `numbers` are an average of groups
     blind: BlindNumbers | None = None  # of the same items, averaged in the same way
     letters: Mapping[str, str] | None = None  # of each metric: models that share one do not differ significantly
     reported: str | None = None  # by whom, of numbers from elsewhere: the items behind them are not known
@@ -80,10 +77,9 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             chance=by_chance(numbers, record.benchmark.chance),
             skipped=record.n.skipped,
             checked=checked_words(record),
-            paper=metrics.paper,
             ceilings=record.ceilings.model_dump() if record.ceilings else None,
             edits=record.edits or None,
-            graded=graded.model_dump(mode="json") if (graded := metrics.overall.graded) else None,
+            also=also(metrics, numbers),
             blind=record.blind.by_rule(rule) if record.blind else None,
         )
     ]
@@ -94,6 +90,15 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             Line(f"  {part}", parts[part], name, spec, "mean over items", blind=blind.get(part)) for part in parts
         ]
     return lines
+
+
+def also(metrics: Metrics, numbers: Numbers) -> dict[str, Any] | None:
+    """How high scores are and what the paper defines, of all items, where `numbers` do not have it."""
+    overall = metrics.overall.metrics
+    rows = [*shown([overall], "scores"), *shown([overall], "paper")]
+    return {
+        row.name: overall[row.name].model_dump(mode="json") for row in rows if row.name not in numbers.metrics
+    } or None
 
 
 def checked_words(record: RunRecord) -> str | None:
@@ -120,7 +125,9 @@ def metrics_rows(
     lines: list[Line] = []
     if isinstance(summary, Metrics) and (benchmark or summary.averages):  # else it is the row overall
         shown = summary.by_rule(rule)
-        lines += [Line(benchmark or "headline", shown, benchmark, average=average_words(shown), paper=summary.paper)]
+        lines += [
+            Line(benchmark or "headline", shown, benchmark, average=average_words(shown), also=also(summary, shown))
+        ]
         lines += [
             Line(f"average={name}", one, benchmark, average=average_words(one))
             for name, one in summary.averages.items()
@@ -142,7 +149,7 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "", brie
         return json.dumps([line.to_json() for line in lines], indent=2)  # in ASCII: no code of a terminal survives
     if form == "csv":
         return _csv(lines)
-    sets = [line for line in lines if any(name in SET_METRICS for name in line.numbers.metrics)]
+    sets = [line for line in lines if shown([line.numbers.metrics], "sets")]
     if sets:
         others = [line for line in lines if line not in sets]
         drawn = [render(others, form, caption)] if others else []
@@ -150,17 +157,17 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "", brie
         return ("\n" if form == "text" else "\n\n").join(drawn)
     texts = columns_of([line.numbers for line in lines], "texts")
     images = columns_of([line.numbers for line in lines], "images")
-    scored = not brief and any(_mean_scores(line.numbers).caption is not None for line in lines)
+    scores = [] if brief or not any(SCORES[0].name in line.numbers.metrics for line in lines) else SCORES
     blind = BLIND if not brief and any(line.blind is not None for line in lines) else ()
     two = any(some_without_positive(line.numbers) for line in lines)
     first = ("", "n", *([POSITIVES] if two else []), *texts, "ties")
     caption = f"{OF_THOSE}\n{caption}".rstrip() if two else caption
-    header = (*first, *blind, *(SCORES.values() if scored else ()))
+    header = (*first, *blind, *(row.short for row in scores))
     asked = [line for line in lines if shown([line.numbers.metrics], "images")]
     cells = []
     for line in lines:
-        scores = [_score(getattr(_mean_scores(line.numbers), part)) for part in (SCORES if scored else ())]
-        cells.append((*_cells(line, texts, two), *(_blind_cells(line.blind) if blind else ()), *scores))
+        means = [_score(line.numbers[row.name]) for row in scores]
+        cells.append((*_cells(line, texts, two), *(_blind_cells(line.blind) if blind else ()), *means))
     if form == "text":
         fitting = columns_shown([max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)], len(first))
         caption = _caption_of_narrow(caption, header[fitting:], len(lines))
@@ -289,12 +296,6 @@ def gain_words(blind: BlindNumbers) -> str:
     return ", ".join(gains)
 
 
-def _mean_scores(numbers: Numbers) -> MeanScores:
-    """What the model gave caption, positives and negatives on average; of several runs it is not known."""
-    found = numbers.mean_scores if isinstance(numbers, ItemNumbers | MacroNumbers) else None
-    return found or MeanScores(caption=None, positive=None, negative=None)
-
-
 def _score(value: float | None) -> str:
     """Three digits, as the paper prints cosines; other people's scores have other scales."""
     return "-" if value is None else f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
@@ -304,6 +305,17 @@ def percent(numbers: Numbers, name: str, digits: int = 1) -> str:
     """'61.6 [60.9, 62.3]' of a fraction and its interval."""
     found = numbers.metrics.get(name)
     return in_percent(found.value, found.interval, digits) if found else "-"
+
+
+_FORMATS = {"score": ".4g", "spread": ".2f", "rank": ".1f", "count": ",.0f"}
+
+
+def in_words(row: MetricInfo, number: Number, digits: int = 1) -> str:
+    """A number in its unit: '61.6 [60.9, 62.3]' of a share."""
+    value = number.value
+    if row.unit == "share":
+        return in_percent(value, number.interval, digits)
+    return format(value, _FORMATS[row.unit])
 
 
 def share(numbers: Numbers, name: str) -> str:
@@ -332,7 +344,7 @@ def _csv(lines: Sequence[Line]) -> str:
         fields += ["image_n", "image_ties"] if side == "images" else []
         parts = ("", "_low", "_high", *(["_letters"] if any(line.letters for line in lines) else []))
         fields += [f"{row.name}{part}" for row in metrics for part in parts if part != "_letters" or row.less is None]
-        fields += [f"mean_score_{part}" for part in SCORES] if side == "texts" else []
+        fields += [row.name for row in SCORES] if side == "texts" else []
     if any(line.blind is not None for line in lines):
         fields += ["blind", "blind_original", "blind_gain", "blind_gain_low", "blind_gain_high"]
     output = io.StringIO()
@@ -344,7 +356,6 @@ def _csv(lines: Sequence[Line]) -> str:
             if number.interval is not None:
                 row |= {f"{name}_low": number.interval.low, f"{name}_high": number.interval.high}
         row |= {"n_positives": line.numbers.n_positives, "image_n": line.numbers.count("image_original") or None}
-        row |= {f"mean_score_{part}": getattr(_mean_scores(line.numbers), part) for part in SCORES}
         row |= {f"{name}_letters": given for name, given in (line.letters or {}).items()} | _blind_row(line.blind)
         writer.writerow({name: safe_cell(value) for name, value in row.items()})
     return output.getvalue().rstrip("\n")

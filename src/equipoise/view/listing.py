@@ -177,7 +177,8 @@ def _result(path: Path, row: Row) -> None:
     """The few numbers of a list. They are not checked against their hash; the page of the run does that."""
     value = _json(path)
     metrics = value["metrics"]
-    headline = metrics.get("macro") or metrics["overall"]
+    rule = metrics.get("rule")
+    headline = metrics.get("macro") or (metrics["averages"][rule] if rule else metrics["overall"])  # macro: schema 4
     numbers = Numbers.model_validate_json(json.dumps({name: headline[name] for name in ("n", "ties", "metrics")}))
     row.state, row.n = "finished", numbers.n
     row.what, row.bench = _cut(value["model"]["spec"]), _cut(value["benchmark"]["name"])

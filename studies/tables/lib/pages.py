@@ -12,7 +12,7 @@ from equipoise.data.items import Item
 from equipoise.evaluation.averages import MOST_GROUPS, summarise
 from equipoise.evaluation.comparing.differences import Run
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.record import ItemNumbers, Number
+from equipoise.evaluation.record import ItemNumbers
 from studies.tables.lib.chart import line_chart
 from studies.tables.lib.findings import MODELS as FINDINGS
 from studies.tables.lib.findings import findings, quoted
@@ -142,15 +142,11 @@ def similarities(study: Study) -> list[str]:
         for job in SIMILAR:
             for record in (one for run in (study.runs(job, column) or [])[:1] for one in run.records):
                 overall = record.metrics.overall
-                near = [number(record.text_cosines.get(name), percent=False) for name in ("negative", "positive")]
-                mean, graded = overall.mean_scores, overall.graded
-                gaps = [GONE, GONE]
-                if mean is not None and mean.caption is not None and mean.positive is not None:
-                    gaps[1] = f"{mean.caption - mean.positive:.3f}"
-                if graded is not None and graded.sensitivity_gap is not None:
-                    gap = graded.intervals.get("sensitivity_gap")
-                    gaps[0] = number(Number(value=graded.sensitivity_gap, interval=gap, n=overall.n), percent=False)
-                lines.append([f"{column}, {study.form.label(job)}", f"{overall.n:,}", *near, *gaps])
+                names = ("text_cosine_negative", "text_cosine_positive", "sensitivity_gap")
+                found = [number(overall.metrics.get(name), percent=False) for name in names]
+                caption, positive = overall["mean_score_caption"], overall["mean_score_positive"]
+                gap = GONE if caption is None or positive is None else f"{caption - positive:.3f}"
+                lines.append([f"{column}, {study.form.label(job)}", f"{overall.n:,}", *found, gap])
     heads = ("", "n", "cos(c, n) ↓", "cos(c, p) ↑", "s(c) - s(n) ↑", "s(c) - s(p), near 0")
     return [table(heads, lines), "Normal 95% intervals over pictures."]
 

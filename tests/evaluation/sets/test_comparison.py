@@ -165,7 +165,8 @@ def test_compare_shows_runs_of_items_and_of_sets(run: Run, folder: Path) -> None
     code, out, _ = run("compare", "before", "after")
     assert code == 0 and "items (items)" in out and "colours-zeroshot (classification)" in out
     record = json.loads((folder / "before" / "items" / "result.json").read_text())
-    assert set(record["text_cosines"]) == {"negative"}
+    metrics = record["metrics"]["overall"]["metrics"]
+    assert "text_cosine_negative" in metrics and "text_cosine_positive" not in metrics
 
 
 def test_bad_input_ends_with_2(run: Run) -> None:

@@ -181,8 +181,7 @@ def _all(seeds: Sequence[dict[str, Path]]) -> list[str]:
 def rule_of(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
     """The name, tags and least group of the rule to compare by."""
     metrics = run.records[0].metrics
-    if wanted is None and metrics.macro is not None:
-        return metrics.macro.rule, metrics.macro.over, metrics.macro.least
+    wanted = wanted or metrics.rule
     if wanted in (None, PLAIN):
         return PLAIN, [], 1
     if wanted not in metrics.averages:

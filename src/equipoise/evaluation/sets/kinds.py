@@ -91,7 +91,7 @@ class SetTask:
 
 def measure(kind: str, rows: Sequence[Any], counts: Mapping[str, int], seed: int) -> Metrics:
     found, cluster, ties = KINDS[kind].measure(rows, counts, seed, stats.RESAMPLES)
-    return Metrics(overall=numbers(found, cluster, ties), by={}, macro=None, paper={})
+    return Metrics(overall=numbers(found, cluster, ties), by={})
 
 
 def changes(

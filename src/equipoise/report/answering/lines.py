@@ -21,8 +21,8 @@ _MANY = 0.25  # of items whose answer changes with the order of the options: the
 
 def is_of_answers(record: RunRecord) -> bool:
     """A run of answers alone: a model that answers, or a log."""
-    scored = record.metrics is not None and getattr(record.metrics.overall, "mean_scores", None)
-    return record.kind == "items" and "refusals" in record.metrics.overall.metrics and not (scored and scored.caption)
+    found = record.metrics.overall.metrics
+    return record.kind == "items" and "refusals" in found and "mean_score_caption" not in found
 
 
 def answer_rows(numbers: Numbers, names: Sequence[str] | None = None) -> list[list[str]]:
