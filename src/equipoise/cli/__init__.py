@@ -294,11 +294,12 @@ def evaluate(
 
 def _preflight(model: Any, spec: str, cache: Path | None, skip: bool) -> Preflight | None:
     """The checks before a run; ends the command where one is wrong, and says in a line what is suspicious."""
-    from equipoise.evaluation.preflight.judging import checked
     from equipoise.evaluation.record import Preflight
 
     if skip:
         return Preflight(checks=[])
+    from equipoise.evaluation.preflight.judging import checked
+
     found = checked(model, spec, cache)
     if found is not None and found.wrong:
         from equipoise.cli.machine import show_checks

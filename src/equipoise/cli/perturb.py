@@ -196,7 +196,7 @@ def describe(report: dict[str, Any]) -> str:
 
     All counts and reasons are in the report file, and `--json` prints it.
     """
-    from equipoise.core.llm_client import from_cache
+    from equipoise.core.answer_store import from_cache
     from equipoise.perturb.mix import described
 
     captions, rate = report["captions"], report["captions"] / max(report["seconds"], 1e-9)

@@ -11,6 +11,11 @@ from typing import Any, NamedTuple
 from equipoise.core.errors import UserError
 
 
+def from_cache(given: int, kept: int) -> str:
+    """Shown because the model behind the server may have changed since."""
+    return f"{kept:,} of {given:,} answers read from cache"
+
+
 class Answer(NamedTuple):
     text: str
     finish: str  # "stop"; "length" if the answer was cut; "refused" if the server refused the request

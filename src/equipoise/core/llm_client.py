@@ -344,11 +344,6 @@ def _retry_after(value: str | None) -> float | None:
     return min(_LONGEST_PAUSE, seconds) if seconds > 0 else None
 
 
-def from_cache(given: int, kept: int) -> str:
-    """Shown because the model behind the server may have changed since."""
-    return f"{kept:,} of {given:,} answers read from cache"
-
-
 @functools.cache
 def llm_for(settings: LlmSettings) -> Llm:
     """One client per process."""

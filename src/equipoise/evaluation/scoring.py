@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.core.answer_store import from_cache
 from equipoise.core.errors import UserError, listed
-from equipoise.core.llm_client import from_cache
 from equipoise.core.provenance import cores
 from equipoise.data.identity import of_model, photo_digests
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, absent, open_source

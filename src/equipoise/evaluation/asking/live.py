@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from equipoise.core.answer_store import Answer as Kept
-from equipoise.core.answer_store import Answers
+from equipoise.core.answer_store import Answers, from_cache
 from equipoise.core.errors import UserError
-from equipoise.core.llm_client import from_cache
 from equipoise.core.progress import progress
 from equipoise.data.identity import of_model
 from equipoise.data.images import ImageProblem, ImageSource, decode_image
