@@ -24,7 +24,7 @@ from equipoise.evaluation.comparing.differences import Run
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.scores import ItemScores
-from equipoise.evaluation.sets.retrieval import RetrievalRow
+from equipoise.evaluation.sets.rows import RetrievalRow
 
 
 def small() -> Story:

@@ -184,7 +184,7 @@ def numbers(data: Path) -> Iterator[Number]:
 
 def siglip(data: Path) -> list[str]:
     """mteb's newest results against its history: the same numbers in two files."""
-    from equipoise.evaluation.aggregates import read_tables
+    from equipoise.published.aggregates import read_tables
 
     folder = data / "published_scores"
     newest = {(row.model, row.task): row.shares for row in read_tables([folder / "mieb.jsonl.gz"], None)}

@@ -86,7 +86,7 @@ def test_an_empty_file(run: Run, photos: Path, tmp_path: Path) -> None:
 def test_a_result_from_the_future(run: Run, photos: Path, tmp_path: Path) -> None:
     run(*EVAL, "--out", "run")
     path = tmp_path / "run" / "items" / "result.json"
-    path.write_text(path.read_text().replace('"schema": 4', '"schema": 7'))
+    path.write_text(path.read_text().replace('"schema": 5', '"schema": 7'))
     refused(run("compare", "run", "run"), "schema 7", "another version of equipoise", "Upgrade")
     refused(run(*EVAL, "--out", "run"), "schema 7")
 

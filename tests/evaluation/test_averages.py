@@ -17,8 +17,8 @@ from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Metrics
-from equipoise.evaluation.run import ItemsTask
 from equipoise.evaluation.scores import Answer, ItemScores
+from equipoise.evaluation.task import ItemsTask
 from equipoise.published.measuring import require_groups, with_items
 
 sugarcrepe = by_fields.benchmark("sugarcrepe")

@@ -67,7 +67,7 @@ def test_a_metric_of_an_older_version_keeps_its_name(runs: list[Path]) -> None:
         found["kendall_tau_b"] = found["accuracy@1"]
         record["record_sha256"] = record_hash(record)
         path.write_text(json.dumps(record))
-    assert "kendall_tau_b" in with_retention(read_chapters(runs), runs)[0].kept[0]
+    assert "kendall tau b" in with_retention(read_chapters(runs), runs)[0].kept[0]
 
 
 def test_folders_may_be_named(runs: list[Path], tmp_path: Path) -> None:

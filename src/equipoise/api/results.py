@@ -18,10 +18,11 @@ from equipoise.data.items import Item, write_items
 from equipoise.evaluation.comparing.folders import Compared
 from equipoise.evaluation.comparing.gate import Gate, check_gates
 from equipoise.evaluation.metrics import METRICS, shown
-from equipoise.evaluation.outcomes import ROWS
+from equipoise.evaluation.outcomes import ROWS, outcomes_of
 from equipoise.evaluation.record import Numbers, Summary
-from equipoise.evaluation.results import write_run, write_set
+from equipoise.evaluation.results import write, write_run
 from equipoise.evaluation.run import Result
+from equipoise.evaluation.sets.kinds import set_lines
 from equipoise.report.captions import eval_table, verdict
 from equipoise.report.comparison import change_rows, conclusion, render_compared
 from equipoise.report.tables import Line, metrics_rows, percent, render, result_rows
@@ -176,11 +177,11 @@ class Run(Result, _Measured):
         if (folder / "result.json").exists():
             raise UserError(f"{folder}: already holds a run; name another folder")
         folder.mkdir(parents=True, exist_ok=True)
-        if self.outcomes is None:
-            write_set(folder, self.record, self.rows)
-        else:
+        if self.record.kind == "items":
             by_id = {item.id: item for item in self.given}
-            write_run(folder, self.record, self.rows, self.outcomes, by_id, [*ROWS, *self.own])
+            write_run(folder, self.record, self.rows, outcomes_of(self.rows), by_id, [*ROWS, *self.own])
+        else:
+            write(folder, self.record, set_lines(self.rows))
         return folder
 
 
@@ -197,10 +198,10 @@ class ItemResults:
     def to_frame(self) -> DataFrame:
         """One row an item: its texts, its scores (the lowest of the right texts, the highest of the wrong ones), and
         whether it counts for each metric."""
-        if self.run.outcomes is None:
+        if self.run.record.kind != "items":
             return frame([row.model_dump() for row in self.run.rows])
         texts = {item.id: item for item in self.run.given}
-        outcomes = self.run.outcomes.each([*ROWS, *self.run.own])
+        outcomes = outcomes_of(self.run.rows).each([*ROWS, *self.run.own])
         rows = []
         for row, outcome in zip(self.run.rows, outcomes, strict=True):
             item = texts.get(row.id)

@@ -106,10 +106,12 @@ def evaluate(
     from equipoise.core.provenance import default_cache
     from equipoise.embedding.cache import EmbeddingCache
     from equipoise.evaluation.asking.live import ask_of
-    from equipoise.evaluation.run import ItemsTask, evaluate_loaded, read_benchmarks
+    from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
+    from equipoise.evaluation.task import ItemsTask, Task
 
     pictures = as_images(getattr(items, "images", None) if images is None else images)
     own = pictures if isinstance(pictures, str) else None
+    loaded: Task
     if is_path(items):
         (loaded, *more) = read_benchmarks(
             [os.fspath(items)],  # type: ignore[arg-type]
@@ -120,14 +122,14 @@ def evaluate(
             raise UserError(f"{items}: several benchmarks; evaluate them one by one")
     else:
         loaded = ItemsTask("items", _listed(items))
-    if pictures is not None and loaded.kind == "items":
+    loaded = loaded.limited(limit)
+    if pictures is not None and isinstance(loaded, ItemsTask):
         loaded = replace(loaded, images=pictures)
     with as_model(model, device, dtype) as ready:
         (result,) = evaluate_loaded(
             ready,
             [loaded],
             out=None if out is None else Path(out),
-            limit=limit,
             metrics=metrics,
             ask=ask_of(ready, ask),
             until=until,
@@ -137,10 +139,9 @@ def evaluate(
             cache=EmbeddingCache(default_cache()),
             seed=seed,
         )
-    given = loaded.items[:limit] if loaded.kind == "items" else ()
     called = label or (result.record.model.spec if hasattr(ready, "card") else type(ready).__name__)
     place = None if out is None else Path(out) / loaded.name
-    return Run(result.record, result.rows, result.outcomes, result.read_from, given, pictures, called, place, metrics)
+    return Run(result.record, result.rows, result.read_from, loaded.items, pictures, called, place, metrics)
 
 
 def _listed(items: Any) -> Sequence[Item]:

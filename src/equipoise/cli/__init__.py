@@ -210,9 +210,8 @@ def evaluate(
     from equipoise.evaluation.asking.live import ask_of
     from equipoise.evaluation.asking.until import parse_until
     from equipoise.evaluation.metrics import load_metrics
-    from equipoise.evaluation.results import benchmark_id, refuse_early
+    from equipoise.evaluation.results import refuse_early
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
-    from equipoise.evaluation.scoring import check_photos
     from equipoise.models import OF_PHOTOS, kind_named, load_model
     from equipoise.models.base import device_named
     from equipoise.report.captions import caveats, eval_table
@@ -226,15 +225,12 @@ def evaluate(
     loaded = read_benchmarks(
         names, source=source, data=data, splits=split_names(splits), out=out, average=average, templates=templates
     )
-    if limit is not None and (sets := [one.name for one in loaded if one.kind != "items"]):
-        raise UserError(f"--limit counts items; {sets[0]} is measured as a whole")
-    if out is not None:
-        for one in loaded:
-            items = None if one.kind != "items" else benchmark_id(one.items[:limit], one.benchmark, one.name, limit)
-            refuse_early(out / one.name, model, items)
-    for one in loaded if kind in OF_PHOTOS else ():
-        if one.kind == "items":
-            check_photos(one.items[:limit], one.images, allow_missing)  # before torch, which takes seconds to load
+    loaded = [task.limited(limit) for task in loaded]
+    for task in loaded:
+        if out is not None:
+            refuse_early(out / task.name, model, task.about())
+        if kind in OF_PHOTOS:
+            task.check_photos(allow_missing)  # before torch, which takes seconds to load
     if dry_run and ask is None and kind not in ("served", "py"):
         raise UserError(f"--dry-run counts the requests of a model that answers; {kind}: gives scores. Give --ask too")
     if shown == "text" and is_watched():
@@ -247,19 +243,18 @@ def evaluate(
         if wanted is None and (until or dry_run or batch_out or batch_in):
             raise UserError(f"--until, --dry-run and batches are for a model that answers; {kind}: gives scores")
         if wanted is not None and dry_run:
-            print_plan(loaded, wanted, limit, price, not skip_preflight, as_json)
+            print_plan(loaded, wanted, price, not skip_preflight, as_json)
             return
         if wanted is not None and ranks.number == 0:
             files = Batches(batch_out, batch_in or ())
-            if files and not batches(judged, loaded, wanted, limit, store or default_cache(), files):
+            if files and not batches(judged, loaded, wanted, store or default_cache(), files):
                 return
-            announce(loaded, wanted, limit, price)
+            announce(loaded, wanted, price)
         checks = _preflight(judged, model, store, skip_preflight or bool(batch_in)) if ranks.number == 0 else None
         results = evaluate_loaded(
             judged,
             loaded,
             out=out,
-            limit=limit,
             allow_missing=allow_missing,
             batch_size=batch_size,
             workers=workers,

@@ -12,19 +12,19 @@ from equipoise.core.errors import UserError, printable
 from equipoise.core.progress import is_watched
 
 if TYPE_CHECKING:
+    from equipoise.data.items import Item
     from equipoise.evaluation.asking.variants import Ask
+    from equipoise.evaluation.task import Task
 
 
-def print_plan(
-    tasks: Sequence[Any], ask: Ask, limit: int | None, price: str | None, checked: bool, as_json: bool
-) -> None:
+def print_plan(tasks: Sequence[Task], ask: Ask, price: str | None, checked: bool, as_json: bool) -> None:
     """The bill of each benchmark; the checks of the model are part of the first."""
     from equipoise.evaluation.asking.plan import parse_price, plan
     from equipoise.evaluation.preflight.judging import REQUESTS
 
     dollars = parse_price(price)
     for number, task in enumerate(_of_items(tasks)):
-        found = plan(askable(task.items[:limit]), ask, REQUESTS if checked and number == 0 else 0)
+        found = plan(askable(task.items), ask, REQUESTS if checked and number == 0 else 0)
         if as_json:
             typer.echo(found.to_json(dollars))
             continue
@@ -35,23 +35,23 @@ def print_plan(
         typer.echo("nothing was asked (--dry-run); answers that are kept from earlier runs will cost nothing")
 
 
-def askable(items: Sequence[Any]) -> list[Any]:
+def askable(items: Sequence[Item]) -> list[Item]:
     return [item for item in items if item.image is not None and item.negatives]
 
 
-def _of_items(tasks: Sequence[Any]) -> list[Any]:
-    if others := [task.name for task in tasks if task.kind != "items"]:
+def _of_items(tasks: Sequence[Task]) -> list[Task]:
+    if others := [task.name for task in tasks if not task.items]:
         raise UserError(f"{others[0]} has no questions; a model that answers is asked about items")
     return list(tasks)
 
 
-def announce(tasks: Sequence[Any], ask: Ask, limit: int | None, price: str | None) -> None:
+def announce(tasks: Sequence[Task], ask: Ask, price: str | None) -> None:
     """How many requests there will be, before the first."""
     from equipoise.evaluation.asking.plan import parse_price, plan
 
     dollars = parse_price(price)
     for task in _of_items(tasks):
-        found = plan(askable(task.items[:limit]), ask)
+        found = plan(askable(task.items), ask)
         cost = "" if dollars is None else f", about ${found.cost(dollars):,.2f}"
         if is_watched():
             line = (
@@ -60,7 +60,7 @@ def announce(tasks: Sequence[Any], ask: Ask, limit: int | None, price: str | Non
             typer.echo(printable(line), err=True)
 
 
-def batches(model: Any, tasks: Sequence[Any], ask: Ask, limit: int | None, cache: Path, how: Batches) -> bool:
+def batches(model: Any, tasks: Sequence[Task], ask: Ask, cache: Path, how: Batches) -> bool:
     """Write or read batch files; whether the run goes on."""
     from equipoise.core.answer_store import Answers
     from equipoise.data.identity import of_model
@@ -75,8 +75,8 @@ def batches(model: Any, tasks: Sequence[Any], ask: Ask, limit: int | None, cache
     (task,) = _of_items(tasks) if len(tasks) == 1 else (None,)
     if task is None:
         raise UserError("--batch-out and --batch-in take one --bench at a time")
-    photos, store = Photos(open_source(task.images)), Answers(str(cache))
-    wanted = requests(askable(task.items[:limit]), photos, ask, known, None)
+    photos, store = Photos(open_source(task.images or ".")), Answers(str(cache))
+    wanted = requests(askable(task.items), photos, ask, known, None)
     if how.out is not None:
         count, paths = write_batches(how.out, wanted, store, model)
         typer.echo(

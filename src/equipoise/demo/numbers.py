@@ -14,7 +14,8 @@ from equipoise.evaluation.comparing.differences import Run, average
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.record import Change, Interval, Numbers
-from equipoise.evaluation.sets.retrieval import TOPS, RetrievalRow
+from equipoise.evaluation.sets.retrieval import TOPS
+from equipoise.evaluation.sets.rows import RetrievalRow
 from equipoise.evaluation.sets.scoring import means
 from equipoise.report.comparison import change_words
 

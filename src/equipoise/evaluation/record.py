@@ -14,6 +14,7 @@ from equipoise.benchmarks.ceilings import Ceilings
 from equipoise.core.provenance import Environment
 from equipoise.evaluation.metrics import INFO, MetricInfo
 
+Kind = Literal["items", "classification", "retrieval", "ratings", "aggregate"]  # of a run
 SCHEMA: Final = 5
 
 
@@ -281,7 +282,7 @@ class RunRecord(_Part):
     model_config = ConfigDict(populate_by_name=True)
     schema_version: Literal[5] = Field(default=SCHEMA, alias="schema")
     date: AwareDatetime  # when it was finished, UTC
-    kind: Literal["items", "classification", "retrieval", "ratings", "aggregate"] = "items"
+    kind: Kind = "items"
     benchmark: BenchmarkId
     images: ImagesId
     model: ModelCard

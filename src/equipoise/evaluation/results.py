@@ -74,15 +74,10 @@ def write_run(
     Nothing of it is visible as finished before everything is on disk. The texts go next to their scores, so that a run
     can be read, and its failures looked at, without the benchmark.
     """
-    return _write(folder, record, _lines(rows, outcomes, items, metrics))
+    return write(folder, record, item_lines(rows, outcomes, items, metrics))
 
 
-def write_set(folder: Path, record: RunRecord, rows: Sequence[BaseModel]) -> RunRecord:
-    """Write a classification, retrieval or ratings run."""
-    return _write(folder, record, (row.model_dump(mode="json") for row in rows))
-
-
-def _write(folder: Path, record: RunRecord, lines: Iterable[Mapping[str, Any]]) -> RunRecord:
+def write(folder: Path, record: RunRecord, lines: Iterable[Mapping[str, Any]]) -> RunRecord:
     with atomic_write(folder / "items.jsonl") as handle:
         for line in lines:
             handle.write(_ENCODER.encode(line) + "\n")
@@ -98,7 +93,7 @@ def record_hash(value: Mapping[str, Any]) -> str:
     return sha256_json({name: part for name, part in value.items() if name != "record_sha256"})
 
 
-def _lines(
+def item_lines(
     rows: Sequence[ItemScores], outcomes: Outcomes, items: Mapping[str, Item], metrics: Sequence[Metric]
 ) -> Iterator[dict[str, Any]]:
     for fields, outcome in zip(Scores.of(rows).fields(), outcomes.each(metrics), strict=True):
@@ -142,15 +137,13 @@ def read_run(folder: Path) -> tuple[RunRecord, Sequence[Any]]:
         )
     if record.kind == "items":
         return record, read_scores(path, doubled=written is None)
-    if record.kind == "aggregate":
-        return record, []
-    from equipoise.evaluation.sets.kinds import KINDS
+    from equipoise.evaluation.sets.rows import ROW
 
     problems = Problems(str(path))
     rows = []
     for where, raw in jsonl_lines(path, problems):  # one photo may have rows of the same id
         try:
-            rows.append(KINDS[record.kind].row.model_validate_json(raw))
+            rows.append(ROW[record.kind].model_validate_json(raw))
         except ValidationError as error:
             explain(error, where, problems)
     problems.raise_if_any()

@@ -1,15 +1,14 @@
 """Evaluates a model on a task: scores -> numbers -> a result, in memory and on disk.
 
-A task is items (`ItemsTask`) or a set (`evaluation.sets.kinds.SetTask`: classification, retrieval, ratings).
+task.py says what a task is.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -18,13 +17,12 @@ from pydantic import JsonValue
 
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.ceilings import CONTEXT, Ceilings, ceilings
 from equipoise.core import run_folder
 from equipoise.core.errors import UserError
 from equipoise.core.files import stays_inside
 from equipoise.core.processes import ahead
 from equipoise.core.provenance import environment
-from equipoise.data.identity import batch_matters, steady, trained_on
+from equipoise.data.identity import batch_matters, steady
 from equipoise.data.images import ImageSource
 from equipoise.data.items import Item
 from equipoise.embedding.cache import ALONE, EmbeddingCache, Ranks, ScoringOptions, default_world
@@ -32,14 +30,11 @@ from equipoise.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.asking.live import model_kind
 from equipoise.evaluation.asking.until import Until, parse_until
 from equipoise.evaluation.asking.variants import Ask
-from equipoise.evaluation.averages import mean_number, measure
-from equipoise.evaluation.baselines import add_baselines, text_scores
 from equipoise.evaluation.metrics import Metric
-from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags
-from equipoise.evaluation.record import BenchmarkId, ItemCounts, Numbers, Preflight, RunRecord, Seconds, Settings
+from equipoise.evaluation.record import ItemCounts, Kind, Numbers, Preflight, RunRecord, Seconds, Settings
 from equipoise.evaluation.results import (
-    benchmark_id,
     claim,
     images_id,
     is_finished,
@@ -47,13 +42,11 @@ from equipoise.evaluation.results import (
     read_run,
     refuse_other_metrics,
     refuse_other_run,
-    write_run,
-    write_set,
+    write,
 )
-from equipoise.evaluation.scores import Scores
-from equipoise.evaluation.scoring import Scoring, default_batch, default_workers, score_items, scored_photos
+from equipoise.evaluation.scoring import default_batch, default_workers
+from equipoise.evaluation.task import ItemsTask, Task
 from equipoise.models.base import reads_images
-from equipoise.models.blind import TextScores
 
 if TYPE_CHECKING:
     from equipoise.data.readers.sets.kinds import AnySet
@@ -68,7 +61,6 @@ class Result:
 
     record: RunRecord
     rows: Sequence[Any]
-    outcomes: Outcomes | None = None  # of items
     read_from: Path | None = None  # the folder of a finished run that this is, where nothing was computed
 
     @property
@@ -118,11 +110,10 @@ def evaluate(
     asked in the variants of `ask`, until enough is known (asking/variants.py, asking/until.py).
     """
     called = name or (benchmark.name if benchmark else "items")
+    task = ItemsTask(called, items, images, benchmark).limited(limit).chosen(metrics, ask, until)
     if benchmark is not None:
-        require_tags(benchmark, items[:limit])
-    return _evaluate(
-        model, ItemsTask(called, items[:limit], images, benchmark, limit, tuple(metrics), ask, until), **options
-    )
+        require_tags(benchmark, task.items)
+    return _evaluate(model, task, **options)
 
 
 def evaluate_set(model: Any, data: AnySet, **options: Unpack[Options]) -> Result:
@@ -142,75 +133,35 @@ def _how(model: Any, options: Options) -> ScoringOptions:
     )
 
 
-@dataclass(frozen=True)
-class ItemsTask:
-    """Items to evaluate a model on, and where their images lie."""
-
-    name: str
-    items: Sequence[Item]
-    images: str | Path | ImageSource | None = None
-    benchmark: Benchmark | None = None
-    limit: int | None = None
-    own: tuple[Metric, ...] = ()  # metrics of the user's
-    ask: Ask | None = None  # of a model that answers
-    until: Until | None = None
-    kind = "items"
-
-    @property
-    def place(self) -> str | None:
-        return None if self.images is None else str(self.images)
-
-    def about(self) -> BenchmarkId:
-        if self.benchmark is not None:
-            require_tags(self.benchmark, self.items)
-        return benchmark_id(self.items, self.benchmark, self.name, self.limit)
-
-    def photos(self, how: ScoringOptions) -> dict[str, bytes]:
-        return scored_photos(self.items, self.images, how.workers, how.allow_missing)
-
-    def from_texts(self, context: int | None) -> tuple[dict[str, TextScores], Ceilings]:
-        """The baselines' scores, and the ceilings of a model that reads `context` tokens."""
-        return text_scores(self.items), ceilings(self.items, context or CONTEXT)
-
-    def score(self, model: Any, how: ScoringOptions, seed: int = 0) -> Scoring:
-        asked = self.benchmark is not None and "tot" in self.benchmark.metrics
-        return score_items(
-            model, self.items, images=self.images, text_scores=asked, ask=self.ask, until=self.until, seed=seed,
-            **vars(how),
-        )  # fmt: skip
-
-
-def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
+def _evaluate(model: Any, task: Task, **options: Unpack[Options]) -> Result:
     """The task, on disk where `out` is given: whose folder, scores, numbers, result.json last."""
     out, seed, how = options.get("out"), options.get("seed", 0), _how(model, options)
     folder = None if out is None else Path(out)
     started = time.monotonic()
-    own = task.own if task.kind == "items" else ()
     with contextlib.ExitStack() as stack:
         stack.enter_context(steady())
         if folder is not None:
             stack.enter_context(run_folder.locked(str(folder)))
         # What depends on the texts alone is computed while photos are decoded, if that leaves a core for it. An empty
         # folder holds no other run that would be refused.
-        spare = task.kind == "items" and how.workers > 2 and len(task.items) >= MANY
+        spare = how.workers > 2 and len(task.items) >= MANY
         fresh = folder is None or not any(folder.iterdir())
         about = stack.enter_context(ahead(task.about, fork=spare and fresh))
         parts: dict[str, Any] = {} if spare and fresh else {"benchmark": about()}
-        parts["model"] = model_card(model, probe=folder is not None)
-        parts["settings"] = settings_of(model, seed, how.allow_missing, how.batch_size, own, task)
+        parts["model"] = card = model_card(model, probe=folder is not None)
+        parts["settings"] = settings_of(model, seed, how.allow_missing, how.batch_size, task)
         if folder is not None and not (spare and fresh):
             claim(folder, parts)
         if folder is not None and is_finished(folder):  # only then are the photos read for their hashes alone
             how.ranks.lead(scores=False)
-            parts["images"] = images_id(_asked(task, folder).photos(how) if reads_images(model) else {})
+            parts["images"] = images_id(task.photos(how, folder) if reads_images(model) else {})
             refuse_other_run(folder, parts)
             record, rows = read_run(folder)
-            outcomes = outcomes_of(rows) if task.kind == "items" else None
-            if outcomes is not None:
-                refuse_other_metrics(folder, record, outcomes, own)
-            return Result(record, rows, outcomes, read_from=folder)
+            if task.own:
+                refuse_other_metrics(folder, record, outcomes_of(rows), task.own)
+            return Result(record, rows, read_from=folder)
         how.ranks.lead(scores=True)
-        from_texts = stack.enter_context(ahead(lambda: task.from_texts(parts["model"].context_length), fork=spare))
+        from_texts = stack.enter_context(ahead(lambda: task.from_texts(card.context_length), fork=spare))
         scoring = task.score(model, how, seed)
         parts["images"] = images_id(scoring.digests)
         if spare and fresh:
@@ -218,7 +169,7 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
             if folder is not None:
                 claim(folder, parts)
         scored = time.monotonic()
-        outcomes, measured = _measured(model, task, scoring, parts, seed, from_texts)
+        measured, lines = task.measure(model, scoring, card.context_length, seed, from_texts)
         record = new_record(
             task.kind,
             parts,
@@ -226,7 +177,7 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
             skipped=scoring.skipped,
             arguments={
                 **(options.get("arguments") or {}),
-                "images": task.place,
+                "images": None if task.images is None else str(task.images),
                 "out": None if out is None else str(out),
                 "cache": None if how.cache is None or how.cache.path is None else str(how.cache.path),
                 "batch_size": how.batch_size,
@@ -243,24 +194,12 @@ def _evaluate(model: Any, task: Any, **options: Unpack[Options]) -> Result:
         )
         if folder is not None:
             refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
-            if outcomes is None:
-                record = write_set(folder, record, scoring.rows)
-            else:
-                items = {item.id: item for item in task.items}
-                record = write_run(folder, record, scoring.rows, outcomes, items, [*ROWS, *own])
-        return Result(record, scoring.rows, outcomes)
-
-
-def _asked(task: Any, folder: Path) -> Any:
-    """With --until, the part of the task that the finished run in `folder` asked."""
-    if task.kind != "items" or task.until is None:
-        return task
-    there = {row.id for row in read_run(folder)[1]}
-    return replace(task, items=[item for item in task.items if item.id in there])
+            record = write(folder, record, lines)
+        return Result(record, scoring.rows)
 
 
 def new_record(
-    kind: Any, parts: Mapping[str, Any], scored: int, skipped: Mapping[str, str] | None = None, **more: Any
+    kind: Kind, parts: Mapping[str, Any], scored: int, skipped: Mapping[str, str] | None = None, **more: Any
 ) -> RunRecord:
     """The record of a run that ends now; `parts` identify it, the hashes come when it is written."""
     lost = skipped or {}
@@ -277,66 +216,20 @@ def new_record(
     )
 
 
-def settings_of(
-    model: Any, seed: int, allow_missing: bool, batch_size: int, metrics: Sequence[Metric] = (), task: Any = None
-) -> Settings:
-    ask, until = getattr(task, "ask", None), getattr(task, "until", None)
-    if task is not None and task.kind == "items" and model_kind(model, ask) == "answers":
+def settings_of(model: Any, seed: int, allow_missing: bool, batch_size: int, task: Task | None = None) -> Settings:
+    chosen = task or Task()
+    ask, until = chosen.ask, chosen.until
+    if task is not None and model_kind(model, ask) == "answers":
         ask = ask or Ask()
     return Settings(
         seed=seed,
         allow_missing=allow_missing,
         batch_size=batch_size if batch_matters(model) else None,
         embedding_code=EMBEDDING_CODE,
-        metrics=[metric.own for metric in metrics if metric.own],
+        metrics=[metric.own for metric in chosen.own if metric.own],
         ask=None if ask is None else ask.words(),
         until=None if until is None else until.words(),
     )
-
-
-def _measured(
-    model: Any,
-    task: Any,
-    scoring: Scoring,
-    parts: Mapping[str, Any],
-    seed: int,
-    from_texts: Callable[[], tuple[dict[str, TextScores], Ceilings]],
-) -> tuple[Outcomes | None, dict[str, Any]]:
-    """What a record holds of the scores; outcomes are of items alone."""
-    if task.kind != "items":
-        from equipoise.evaluation.sets.kinds import measure as measure_set
-
-        metrics = measure_set(task.kind, scoring.rows, parts["benchmark"].counts, seed)
-        return None, {"metrics": metrics, "counts": scoring.counts}
-    rows = [*ROWS, *task.own]
-    outcomes = outcomes_of(scoring.rows)
-    seen = trained_on(model, task.items)
-    cosines = {name: mean_number(values, outcomes.cluster) for name, values in scoring.text_cosines.items()}
-    measured = measure(scoring.rows, outcomes, task.benchmark, seed, metrics=rows)
-    items = task.items
-    if len(outcomes) < len(items):  # the baselines learn only from items that were scored, and the ceilings bound those
-        there = set(outcomes.rows.ids if isinstance(outcomes.rows, Scores) else (row.id for row in outcomes.rows))
-        items = [item for item in items if item.id in there]
-        scores, bounds = replace(task, items=items).from_texts(parts["model"].context_length)
-    else:
-        scores, bounds = from_texts()
-    return outcomes, {
-        "metrics": measured.also({name: number for name, number in cosines.items() if number is not None}),
-        "edits": dict(sorted(Counter(_edits(items)).items())),
-        "ceilings": bounds,
-        "blind": add_baselines(outcomes, items, scores, task.benchmark, seed, rows),
-        "counts": scoring.counts
-        | ({} if seen is None else {"trained_on": seen})
-        | ({"read_alike": len(scoring.read_alike)} if scoring.read_alike else {}),
-    }
-
-
-def _edits(items: Iterable[Item]) -> Iterator[str]:
-    """What was changed in each text, where the items say it: "negative swap object"."""
-    for item in items:
-        for kind, texts in (("positive", item.positives), ("negative", item.negatives)):
-            for edit in (text.edit for text in texts if text.edit is not None):
-                yield " ".join(filter(None, (kind, edit.op, edit.target)))
 
 
 def read_benchmarks(
@@ -348,12 +241,12 @@ def read_benchmarks(
     out: Path | None = None,
     average: str | None = None,
     templates: Path | None = None,
-) -> list[Any]:
+) -> list[Task]:
     """Benchmarks, items files and sets by name, as tasks; all that can be known and refused without a model.
 
     `source` holds annotation files and `data` images; where only one is named it stands for both.
     """
-    tasks: list[Any] = []  # every one is read before the first is scored: a typing error must not cost hours
+    tasks: list[Task] = []  # every one is read before the first is scored: a typing error must not cost hours
     for name in [name for wanted in names for name in registry.expand(wanted)]:
         if registry.is_set(name):
             from equipoise.evaluation.sets.kinds import SetTask, open_set
@@ -371,7 +264,7 @@ def read_benchmarks(
         require_tags(benchmark, items)
         tasks.append(ItemsTask(benchmark.name, items, data or folder, benchmark))
     labels = [one.name for one in tasks]
-    if templates is not None and not any(one.kind != "items" for one in tasks):
+    if templates is not None and all(one.items for one in tasks):
         raise UserError("--templates is only for zero-shot classification; no --bench is one")
     if out is not None and len(set(labels)) < len(labels):
         raise UserError(f"two of {', '.join(labels)} would be kept in one folder of {out}; evaluate them one by one")
@@ -382,9 +275,8 @@ def read_benchmarks(
 
 def evaluate_loaded(
     model: Any,
-    tasks: Sequence[Any],
+    tasks: Sequence[Task],
     *,
-    limit: int | None = None,
     metrics: Sequence[Metric] = (),
     ask: Ask | None = None,
     until: str | None = None,
@@ -397,10 +289,7 @@ def evaluate_loaded(
     """
     ranks, out = options.get("ranks", ALONE), options.get("out")
     for one in tasks:
-        task = one
-        if one.kind == "items":
-            stop = None if until is None else parse_until(until)
-            task = replace(one, items=one.items[:limit], limit=limit, own=tuple(metrics), ask=ask, until=stop)
+        task = one.chosen(metrics, ask, None if until is None else parse_until(until))
         here: Options = {**options, "out": None if out is None else Path(out) / one.name}
         if ranks.number == 0:
             yield _evaluate(model, task, **here)

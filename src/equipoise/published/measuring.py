@@ -19,15 +19,15 @@ from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import sha256_file, sha256_json
 from equipoise.data.items import Item
-from equipoise.evaluation import aggregates
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags
-from equipoise.evaluation.record import BenchmarkId, Metrics, ModelCard, Published, RunRecord, Seconds, Settings
-from equipoise.evaluation.results import benchmark_id, claim, images_id, read_result, write_run, write_set
+from equipoise.evaluation.record import BenchmarkId, Kind, Metrics, ModelCard, Published, RunRecord, Seconds, Settings
+from equipoise.evaluation.results import benchmark_id, claim, images_id, read_result, write, write_run
 from equipoise.evaluation.run import Result, new_record
 from equipoise.evaluation.scores import ItemScores, Scores
+from equipoise.published import aggregates
 from equipoise.published.logs.groups import items_of
 from equipoise.published.logs.said import Log
 from equipoise.published.reading import read_any
@@ -122,7 +122,7 @@ def _run(
         record = _record("items", parts, measured, files, more, len(found.rows), out)
         if folder is not None:
             record = write_run(folder, record, found.rows, outcomes, {item.id: item for item in found.items}, rows)
-        return Result(record, found.rows, outcomes)
+        return Result(record, found.rows)
 
 
 def published_tables(
@@ -147,7 +147,7 @@ def published_tables(
                 claim(folder, parts, command="metrics")
                 kept = dict(zip(_ORIGIN, _kept_origin(folder, origin, commit, licence), strict=True))
                 record = _record("aggregate", parts, measured, files, more | kept, measured.overall.n, out)
-                record = write_set(folder, record, [])
+                record = write(folder, record, [])
         found.append(Result(record, []))
     return found
 
@@ -183,7 +183,7 @@ def _parts(
 
 
 def _record(
-    kind: str, parts: dict[str, Any], measured: Metrics, files: Sequence[Path], about: dict[str, Any], n: int,
+    kind: Kind, parts: dict[str, Any], measured: Metrics, files: Sequence[Path], about: dict[str, Any], n: int,
     out: object,
 ) -> RunRecord:  # fmt: skip
     published = Published(files={path.name: sha256_file(path) for path in files}, **about)

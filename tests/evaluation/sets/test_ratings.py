@@ -13,7 +13,8 @@ from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import RatingSet
 from equipoise.evaluation.run import evaluate_set
 from equipoise.evaluation.sets.kinds import open_set
-from equipoise.evaluation.sets.ratings import RatingRow, measure, spearman
+from equipoise.evaluation.sets.ratings import measure, spearman
+from equipoise.evaluation.sets.rows import RatingRow
 from equipoise.models import load_model
 
 

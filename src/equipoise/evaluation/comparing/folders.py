@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from equipoise.benchmarks.base import PLAIN
+from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.evaluation.comparing.differences import Run, load_run, per_item, shared_metrics
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import Model, Placed, compare_models, place, require_seeds
-from equipoise.evaluation.record import Comparison
+from equipoise.evaluation.record import Change, Comparison, Interval, Metrics
 from equipoise.evaluation.results import Texts, find_runs, is_outcomes_only, read_result, read_run, read_shown
 from equipoise.evaluation.scores import Scores, kinds_of
 
@@ -119,7 +121,6 @@ def compare_folders(
 
 def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Path]], seed: int) -> Comparison:
     """Two runs of one set, paired over photos; seeds of a configuration are not averaged."""
-    from equipoise.evaluation import aggregates
     from equipoise.evaluation.sets.kinds import changes
 
     for side, called in zip(sides, (first, other), strict=True):
@@ -148,10 +149,26 @@ def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Pat
         n=here.metrics.overall.n if unpaired else len(rows),
         n_positives=0,
         runs=(1, 1),
-        changes=aggregates.changes(here.metrics, there.metrics)
+        changes=_unpaired(here.metrics, there.metrics)
         if unpaired
         else changes(here.kind, rows, others, here.benchmark.counts, seed),
     )
+
+
+def _unpaired(before: Metrics, after: Metrics) -> dict[str, Change]:
+    """after - before with Newcombe's interval of two independent shares: wider than a paired one, which needs items."""
+    found = {}
+    for name, first in before.overall.metrics.items():
+        second = after.overall.metrics.get(name)
+        if second is None:
+            continue
+        low1, high1 = stats.wilson(round(first.value * first.n), first.n)
+        low2, high2 = stats.wilson(round(second.value * second.n), second.n)
+        value = second.value - first.value
+        low = value - math.hypot(second.value - low2, high1 - first.value)
+        high = value + math.hypot(high2 - second.value, first.value - low1)
+        found[name] = Change(difference=value, interval=Interval(low, high))
+    return found
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:

@@ -1,1 +1,1 @@
-"""Runs without items: zero-shot classification, retrieval, human ratings. Each is a row of kinds.KINDS."""
+"""Runs without items: zero-shot classification, retrieval, human ratings. Each is a row of kinds.SETS."""

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from equipoise.core import stats
 from equipoise.core.errors import UserError
@@ -22,23 +21,11 @@ from equipoise.data.readers.sets.kinds import ClassSet
 from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets.retrieval import distinct
+from equipoise.evaluation.sets.rows import ClassRow
 from equipoise.evaluation.sets.scoring import Measured, means, vectors
 from equipoise.models.base import kind_of
 
 _BYTES = 64 * 2**20  # of scores at a time
-
-
-class ClassRow(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-    image: str
-    label: int
-    rank: int  # classes that score as high as the right one, or higher
-    tie: bool
-    predicted: int  # of equals the first
-
-    @property
-    def id(self) -> str:
-        return self.image
 
 
 def texts_of(data: ClassSet) -> list[list[str]]:

@@ -31,40 +31,28 @@ from equipoise.evaluation.record import BenchmarkId, Change, Interval, Metrics
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets import classification, ratings, retrieval
 from equipoise.evaluation.sets.scoring import Measured, digests, numbers
+from equipoise.evaluation.task import Fields, FromTexts, Lines, Task
 from equipoise.models.base import NEEDS_NEGATIVES, kind_of
 
 
 @dataclass(frozen=True)
-class Kind:
-    row: type[BaseModel]
+class SetKind:
     score: Callable[[Any, Any, ScoringOptions, Scoring], Sequence[Any]]
     measure: Callable[[Sequence[Any], Mapping[str, int], int, int], tuple[dict[str, Measured], Any, int]]
 
 
-KINDS = {
-    "classification": Kind(classification.ClassRow, classification.score, classification.measure),
-    "retrieval": Kind(retrieval.RetrievalRow, retrieval.score, retrieval.measure),
-    "ratings": Kind(ratings.RatingRow, ratings.score, ratings.measure),
+SETS = {
+    "classification": SetKind(classification.score, classification.measure),
+    "retrieval": SetKind(retrieval.score, retrieval.measure),
+    "ratings": SetKind(ratings.score, ratings.measure),
 }
 
 
-@dataclass(frozen=True)
-class SetTask:
-    """A set of `readers.sets` as something to evaluate a model on (run.py has the same of items)."""
+class SetTask(Task):
+    """A set of `readers.sets` as something to evaluate a model on."""
 
-    data: AnySet
-
-    @property
-    def kind(self) -> str:
-        return self.data.kind
-
-    @property
-    def name(self) -> str:
-        return self.data.name
-
-    @property
-    def place(self) -> str:
-        return str(self.data.source)
+    def __init__(self, data: AnySet) -> None:
+        self.data, self.kind, self.name, self.images = data, data.kind, data.name, data.source
 
     def about(self) -> BenchmarkId:
         return BenchmarkId(
@@ -74,7 +62,7 @@ class SetTask:
             counts=self.data.counts(),
         )
 
-    def photos(self, how: ScoringOptions) -> dict[str, bytes]:
+    def photos(self, how: ScoringOptions, folder: Path) -> dict[str, bytes]:
         return digests(self.data.refs(), self.data.source, how)
 
     def score(self, model: Any, how: ScoringOptions, seed: int = 0) -> Scoring:
@@ -85,21 +73,27 @@ class SetTask:
                 "for items. A score for any text comes from blind:lm:FOLDER"
             )
         scoring = Scoring([])
-        scoring.rows = KINDS[self.kind].score(model, self.data, how, scoring)
+        scoring.rows = SETS[self.kind].score(model, self.data, how, scoring)
         return scoring
 
+    def measure(
+        self, model: Any, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
+    ) -> tuple[Fields, Lines]:
+        found, cluster, ties = SETS[self.kind].measure(scoring.rows, self.data.counts(), seed, stats.RESAMPLES)
+        metrics = Metrics(overall=numbers(found, cluster, ties), by={})
+        return {"metrics": metrics, "counts": scoring.counts}, set_lines(scoring.rows)
 
-def measure(kind: str, rows: Sequence[Any], counts: Mapping[str, int], seed: int) -> Metrics:
-    found, cluster, ties = KINDS[kind].measure(rows, counts, seed, stats.RESAMPLES)
-    return Metrics(overall=numbers(found, cluster, ties), by={})
+
+def set_lines(rows: Sequence[BaseModel]) -> Lines:
+    return (row.model_dump(mode="json") for row in rows)
 
 
 def changes(
     kind: str, first: Sequence[Any], second: Sequence[Any], counts: Mapping[str, int], seed: int
 ) -> dict[str, Change]:
     """second - first of every number. Both see the same resamples of photos, so what both find hard cancels out."""
-    before, _, _ = KINDS[kind].measure(first, counts, seed, stats.RESAMPLES)
-    after, _, _ = KINDS[kind].measure(second, counts, seed, stats.RESAMPLES)
+    before, _, _ = SETS[kind].measure(first, counts, seed, stats.RESAMPLES)
+    after, _, _ = SETS[kind].measure(second, counts, seed, stats.RESAMPLES)
     found = {}
     for name, one in before.items():
         value, spread = after[name].value - one.value, after[name].spread - one.spread

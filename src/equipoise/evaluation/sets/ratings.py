@@ -12,28 +12,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import RatingSet
 from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring, cosines
+from equipoise.evaluation.sets.rows import RatingRow
 from equipoise.evaluation.sets.scoring import Measured, pair_scores, vectors
 from equipoise.models.base import kind_of
 
 _TOGETHER = 256  # resamples at a time
 Floats = stats.Floats
-
-
-class RatingRow(BaseModel):
-    """One pair: what people gave it, and what the model does."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-    id: str
-    image: str
-    rating: float
-    score: float
 
 
 def score(model: Any, data: RatingSet, how: ScoringOptions, log: Scoring) -> list[RatingRow]:

@@ -13,17 +13,17 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import Caption, CaptionSet
 from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring
+from equipoise.evaluation.sets.rows import RetrievalRow
 from equipoise.evaluation.sets.scoring import Measured, means, pair_scores, vectors
 from equipoise.models.base import kind_of
 
@@ -33,17 +33,6 @@ TOPS = (1, 5, 10)
 COSTLY = 100_000  # pairs that a pair scorer is asked about without a word
 _BYTES = 64 * 2**20  # of scores at a time
 Floats = NDArray[np.float64]
-
-
-class RetrievalRow(BaseModel):
-    """One search: a caption that looks for its photo, or a photo that looks for one of its captions."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-    find: Literal["image", "text"]
-    id: str
-    image: str
-    rank: int  # of the others, how many score as high as the best right one, or higher
-    tie: bool
 
 
 def score(model: Any, data: CaptionSet, how: ScoringOptions, log: Scoring) -> list[RetrievalRow]:

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from equipoise.core import stats
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.readers.records import EMPTY, rows
-from equipoise.evaluation.record import Change, Interval, ItemNumbers, Metrics, Number
+from equipoise.evaluation.record import ItemNumbers, Metrics, Number
 
 TASKS = {  # mteb's name -> ours, and how many items mteb's dataset has: shares of it are whole counts
     "SugarCrepe": ("sugarcrepe", 7511),
@@ -112,19 +111,3 @@ def metrics_of(row: Row) -> tuple[Metrics, list[str]]:
         notes.append("rounded to a tenth of a percent")
     numbers = {name: Number(value=share, interval=None, n=n) for name, share in row.shares.items()}
     return Metrics(overall=ItemNumbers(n=n, ties=None, metrics=numbers, images=0), by={}), notes
-
-
-def changes(before: Metrics, after: Metrics) -> dict[str, Change]:
-    """after - before with Newcombe's interval of two independent shares: wider than a paired one, which needs items."""
-    found = {}
-    for name, first in before.overall.metrics.items():
-        second = after.overall.metrics.get(name)
-        if second is None:
-            continue
-        low1, high1 = stats.wilson(round(first.value * first.n), first.n)
-        low2, high2 = stats.wilson(round(second.value * second.n), second.n)
-        value = second.value - first.value
-        low = value - math.hypot(second.value - low2, high1 - first.value)
-        high = value + math.hypot(high2 - second.value, first.value - low1)
-        found[name] = Change(difference=value, interval=Interval(low, high))
-    return found

@@ -1,0 +1,156 @@
+"""What a model is evaluated on: a `Task` is items (`ItemsTask`) or a set (`sets.kinds.SetTask`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.ceilings import CONTEXT, Ceilings, ceilings
+from equipoise.core.errors import UserError
+from equipoise.data.identity import trained_on
+from equipoise.data.images import ImageSource
+from equipoise.data.items import Item
+from equipoise.embedding.cache import ScoringOptions
+from equipoise.evaluation.asking.until import Until
+from equipoise.evaluation.asking.variants import Ask
+from equipoise.evaluation.averages import mean_number, measure
+from equipoise.evaluation.baselines import add_baselines, text_scores
+from equipoise.evaluation.metrics import Metric
+from equipoise.evaluation.outcomes import ROWS, outcomes_of
+from equipoise.evaluation.paper_metrics import require_tags
+from equipoise.evaluation.record import BenchmarkId, Kind
+from equipoise.evaluation.results import benchmark_id, item_lines, read_run
+from equipoise.evaluation.scores import Scores
+from equipoise.evaluation.scoring import Scoring, check_photos, score_items, scored_photos
+from equipoise.models.blind import TextScores
+
+FromTexts = tuple[dict[str, TextScores], Ceilings]
+Fields = dict[str, Any]  # of a record
+Lines = Iterable[Mapping[str, Any]]  # of items.jsonl
+
+
+class Task:
+    """Something to evaluate a model on. The defaults are those of a set, which has no items."""
+
+    kind: Kind
+    name: str
+    images: str | Path | ImageSource | None
+    items: Sequence[Item] = ()
+    own: tuple[Metric, ...] = ()  # metrics of the user's
+    ask: Ask | None = None  # of a model that answers
+    until: Until | None = None
+
+    def limited(self, limit: int | None) -> Task:
+        """Only its first items."""
+        if limit is not None:
+            raise UserError(f"--limit counts items; {self.name} is measured as a whole")
+        return self
+
+    def chosen(self, metrics: Sequence[Metric], ask: Ask | None, until: Until | None) -> Task:
+        return self
+
+    def about(self) -> BenchmarkId:
+        raise NotImplementedError
+
+    def check_photos(self, allow_missing: bool) -> None:
+        """Refuse early what scoring would refuse."""
+
+    def photos(self, how: ScoringOptions, folder: Path) -> dict[str, bytes]:
+        """The SHA-256, as of now, of each photo that the finished run in `folder` was scored on."""
+        raise NotImplementedError
+
+    def from_texts(self, context: int | None) -> FromTexts | None:
+        """What needs the texts alone, for a model that reads `context` tokens."""
+        return None
+
+    def score(self, model: Any, how: ScoringOptions, seed: int = 0) -> Scoring:
+        raise NotImplementedError
+
+    def measure(
+        self, model: Any, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
+    ) -> tuple[Fields, Lines]:
+        """What a record and items.jsonl hold of the scores."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ItemsTask(Task):
+    """Items to evaluate a model on, and where their images lie."""
+
+    kind: ClassVar[Kind] = "items"  # type: ignore[misc]
+    name: str
+    items: Sequence[Item]
+    images: str | Path | ImageSource | None = None
+    benchmark: Benchmark | None = None
+    limit: int | None = None
+    own: tuple[Metric, ...] = ()
+    ask: Ask | None = None
+    until: Until | None = None
+
+    def limited(self, limit: int | None) -> ItemsTask:
+        return replace(self, items=self.items[:limit], limit=limit)
+
+    def chosen(self, metrics: Sequence[Metric], ask: Ask | None, until: Until | None) -> ItemsTask:
+        return replace(self, own=tuple(metrics), ask=ask, until=until)
+
+    def about(self) -> BenchmarkId:
+        if self.benchmark is not None:
+            require_tags(self.benchmark, self.items)
+        return benchmark_id(self.items, self.benchmark, self.name, self.limit)
+
+    def check_photos(self, allow_missing: bool) -> None:
+        check_photos(self.items, self.images, allow_missing)
+
+    def photos(self, how: ScoringOptions, folder: Path) -> dict[str, bytes]:
+        items = self.items
+        if self.until is not None:  # only a part was asked
+            there = {row.id for row in read_run(folder)[1]}
+            items = [item for item in items if item.id in there]
+        return scored_photos(items, self.images, how.workers, how.allow_missing)
+
+    def from_texts(self, context: int | None) -> FromTexts:
+        """The baselines' scores, and the ceilings."""
+        return text_scores(self.items), ceilings(self.items, context or CONTEXT)
+
+    def score(self, model: Any, how: ScoringOptions, seed: int = 0) -> Scoring:
+        asked = self.benchmark is not None and "tot" in self.benchmark.metrics
+        return score_items(
+            model, self.items, images=self.images, text_scores=asked, ask=self.ask, until=self.until, seed=seed,
+            **vars(how),
+        )  # fmt: skip
+
+    def measure(
+        self, model: Any, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
+    ) -> tuple[Fields, Lines]:
+        metrics, outcomes, items = [*ROWS, *self.own], outcomes_of(scoring.rows), self.items
+        found = from_texts() if len(outcomes) == len(items) else None
+        if found is None:  # the baselines learn only from items that were scored, and the ceilings bound those
+            there = set(Scores.of(scoring.rows).ids)
+            items = [item for item in items if item.id in there]
+            found = replace(self, items=items).from_texts(context)
+        scores, bounds = found
+        measured = measure(scoring.rows, outcomes, self.benchmark, seed, metrics=metrics)
+        cosines = {name: mean_number(values, outcomes.cluster) for name, values in scoring.text_cosines.items()}
+        seen = trained_on(model, self.items)
+        fields = {
+            "metrics": measured.also({name: number for name, number in cosines.items() if number is not None}),
+            "edits": dict(sorted(Counter(_edits(items)).items())),
+            "ceilings": bounds,
+            "blind": add_baselines(outcomes, items, scores, self.benchmark, seed, metrics),
+            "counts": scoring.counts
+            | ({} if seen is None else {"trained_on": seen})
+            | ({"read_alike": len(scoring.read_alike)} if scoring.read_alike else {}),
+        }
+        return fields, item_lines(scoring.rows, outcomes, {item.id: item for item in items}, metrics)
+
+
+def _edits(items: Iterable[Item]) -> Iterator[str]:
+    """What was changed in each text, where the items say it: "negative swap object"."""
+    for item in items:
+        for kind, texts in (("positive", item.positives), ("negative", item.negatives)):
+            for edit in (text.edit for text in texts if text.edit is not None):
+                yield " ".join(filter(None, (kind, edit.op, edit.target)))
