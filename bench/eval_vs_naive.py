@@ -44,8 +44,11 @@ def ours(model: Any, items: Any, benchmark: Any, root: Path) -> dict[str, dict[s
 
 def outcomes_of(result: Any) -> dict[str, dict[str, bool]]:
     """The outcomes that the straightforward way has too, by item."""
+    from equipoise.evaluation import outcomes
+    from equipoise.evaluation.results import each_outcome
+
     names = ("original", "augmented", "brittleness", "tie")
-    each = zip((row.id for row in result.rows), result.outcomes.each(), strict=True)
+    each = zip((row.id for row in result.rows), each_outcome(outcomes.outcomes_of(result.rows)), strict=True)
     return {item: {name: bool(outcome[name]) for name in names} for item, outcome in each}
 
 

@@ -15,7 +15,7 @@ from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.results import read_run
+from equipoise.evaluation.results import each_outcome, read_run
 from equipoise.evaluation.run import evaluate
 from equipoise.evaluation.scores import read_scores
 from equipoise.evaluation.scoring import score_items, scored_photos
@@ -76,7 +76,7 @@ def test_the_whole_matrix_is_scored(model: Any, photos: Path) -> None:
         (expected,) = score_items(model, [alone], images=photos).rows
         assert (one.image, one.caption) == (ref.path, expected.caption)
         assert (one.positives, one.negatives) == (expected.positives, expected.negatives)
-    (outcome,) = outcomes_of([row]).each()
+    (outcome,) = each_outcome(outcomes_of([row]))
     assert {name: outcome.get(name) for name, one in METRICS.items() if one.side == "images" and not one.less} == {
         "image_original": True,
         "image_augmented": True,

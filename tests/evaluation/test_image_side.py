@@ -18,6 +18,7 @@ from equipoise.evaluation.averages import Averages, measure, summarise
 from equipoise.evaluation.comparing.differences import Run, difference
 from equipoise.evaluation.outcomes import image_outcomes, outcomes_of
 from equipoise.evaluation.record import Comparison
+from equipoise.evaluation.results import each_outcome
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores
 from equipoise.published.measuring import with_items
 from equipoise.report.comparison import render_differences
@@ -76,7 +77,7 @@ def test_images_without_texts_of_their_own_have_no_text_score() -> None:
     alone = [ImageScores(caption=value) for value in (0.1, 0.2)]
     row = ItemScores(id="1", caption=0.3, negative_images=tuple(alone))
     outcomes = outcomes_of([row])
-    assert list(outcomes.each()) == [{"image_original": True, "image_tie": False}]
+    assert list(each_outcome(outcomes)) == [{"image_original": True, "image_tie": False}]
     overall = summarise(outcomes, resamples=20).overall
     assert overall["original"] is None and overall["mean_score_negative"] is None and overall.n == 1
     assert overall["image_original"] == 1 and overall["text"] is None

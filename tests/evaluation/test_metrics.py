@@ -14,6 +14,7 @@ from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.averages import Averages, leaves, summarise
 from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.results import each_outcome
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, read_scores
 
 
@@ -24,7 +25,7 @@ def row(name: str, caption: float, positives: list[float], negatives: list[float
 
 
 def outcome(caption: float, positives: list[float], negatives: list[float]) -> dict[str, bool]:
-    found = next(iter(outcomes_of([row("x", caption, positives, negatives)]).each()))
+    found = next(iter(each_outcome(outcomes_of([row("x", caption, positives, negatives)]))))
     return {name: found[name] for name in ("original", "augmented", "brittleness", "tie") if name in found}
 
 
@@ -269,7 +270,9 @@ def test_each_outcome_is_that_of_its_item() -> None:
     other = ImageScores(image="2.jpg", caption=0.5, negatives=[0.1])
     rows = [row("a", 0.5, [0.2], [0.1]), row("b", 0.5, [], [0.5]), row("c", 0.1, [0.3], [0.2])]
     for scores in (rows, [*rows, row("d", 0.5, [], [], negative_images=(other.model_copy(update={"negatives": []}),))]):
-        assert list(outcomes_of(scores).each()) == [next(iter(outcomes_of([one]).each())) for one in scores]
+        assert list(each_outcome(outcomes_of(scores))) == [
+            next(iter(each_outcome(outcomes_of([one])))) for one in scores
+        ]
 
 
 def test_columns_are_judged_as_single_items_are() -> None:

@@ -17,10 +17,10 @@ from equipoise.core.errors import UserError, did_you_mean
 from equipoise.data.items import Item, write_items
 from equipoise.evaluation.comparing.folders import Compared
 from equipoise.evaluation.comparing.gate import Gate, check_gates
-from equipoise.evaluation.metrics import METRICS, shown
-from equipoise.evaluation.outcomes import ROWS, outcomes_of
+from equipoise.evaluation.metrics import METRICS, ROWS, shown
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Numbers, Summary
-from equipoise.evaluation.results import write, write_run
+from equipoise.evaluation.results import each_outcome, write, write_run
 from equipoise.evaluation.run import Result
 from equipoise.evaluation.sets.kinds import set_lines
 from equipoise.report.captions import eval_table, verdict
@@ -201,7 +201,7 @@ class ItemResults:
         if self.run.record.kind != "items":
             return frame([row.model_dump() for row in self.run.rows])
         texts = {item.id: item for item in self.run.given}
-        outcomes = outcomes_of(self.run.rows).each([*ROWS, *self.run.own])
+        outcomes = each_outcome(outcomes_of(self.run.rows), [*ROWS, *self.run.own])
         rows = []
         for row, outcome in zip(self.run.rows, outcomes, strict=True):
             item = texts.get(row.id)

@@ -69,8 +69,8 @@ def metrics(
     ceilings: what the texts alone decide. best blind, gain: the best judge without the image, and the model's lead.
     """
     from equipoise.evaluation.averages import summarise
-    from equipoise.evaluation.metrics import load_metrics
-    from equipoise.evaluation.outcomes import ROWS, outcomes_of
+    from equipoise.evaluation.metrics import ROWS, load_metrics
+    from equipoise.evaluation.outcomes import outcomes_of
     from equipoise.published.aggregates import is_table
     from equipoise.published.logs.reading import read_logs, refuse_unknown
     from equipoise.published.reading import read_any

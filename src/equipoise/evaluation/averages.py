@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.core import stats
-from equipoise.evaluation.metrics import Metric
-from equipoise.evaluation.outcomes import ROWS, Bools, Outcomes
+from equipoise.evaluation.metrics import ROWS, Metric
+from equipoise.evaluation.outcomes import Bools, Outcomes
 from equipoise.evaluation.paper_metrics import PAPER_METRICS
 from equipoise.evaluation.record import Interval, ItemNumbers, MacroNumbers, Metrics, Number, Summary
 from equipoise.evaluation.scores import ItemScores, kinds_of
@@ -62,7 +62,7 @@ class Averages:
         # Without scores, ties and mean scores would be an invention.
         self.scored = not (outcomes_only or bool(np.isnan(outcomes.caption).any()))
         metrics = [row for row in metrics if self.scored or row.name not in NEED_SCORES]
-        columns = {row: outcomes.column(row) for row in metrics}
+        columns = {row: row.column(outcomes) for row in metrics}
         columns = {row: column for row, column in columns.items() if keep_empty or not np.isnan(column).all()}
         names = {None, *(row.name for row in columns)}
         columns = {row: column for row, column in columns.items() if row.less in names}

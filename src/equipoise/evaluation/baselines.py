@@ -16,8 +16,8 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.core import stats
 from equipoise.data.items import Item
 from equipoise.evaluation.averages import MOST_GROUPS, Averages, leaves, number_of
-from equipoise.evaluation.metrics import Metric
-from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
+from equipoise.evaluation.metrics import ROWS, Metric
+from equipoise.evaluation.outcomes import Outcomes, outcomes_of
 from equipoise.evaluation.record import Blind, BlindNumbers, Gain, Interval
 from equipoise.evaluation.scoring import taught_rows
 from equipoise.models.blind import TextScores, length, ngram

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.core.errors import UserError
-from equipoise.core.plugins import is_named, load_named, source_sha256
+from equipoise.core.plugins import is_named, load_named, own_code, source_sha256
 from equipoise.evaluation import answers
 
 
@@ -61,6 +61,25 @@ class Metric(MetricInfo):
         if self.name in METRICS:
             return None
         return MetricInfo(**{name: getattr(self, name) for name in MetricInfo.model_fields})
+
+    def column(self, outcomes: Any) -> Any:
+        """One value an item: how far it counts as a win, NaN where it is not asked."""
+        import numpy as np
+
+        if self.name in METRICS:
+            return np.where(self.counts(outcomes), np.asarray(self.wins(outcomes), dtype=np.float64), np.nan)
+        called = self.spec or f"metric {self.name}"
+        with own_code(called, "your metric failed"):
+            counts = np.asarray(self.counts(outcomes)).astype(bool)
+            wins = np.asarray(self.wins(outcomes), dtype=np.float64)
+        if not wins.shape == counts.shape == (len(outcomes),):
+            raise UserError(
+                f"{called}: expected one value an item from wins and counts ({len(outcomes):,} each), found arrays of "
+                f"shape {wins.shape} and {counts.shape}"
+            )
+        if not ((wins[counts] >= 0) & (wins[counts] <= 1)).all():
+            raise UserError(f"{called}: wins must lie between 0 (lost) and 1 (won), or be True and False")
+        return np.where(counts, wins, np.nan)
 
 
 def _matched(item: Any) -> bool:
@@ -115,7 +134,7 @@ def _effect(variant: str, what: str) -> Metric:
 
 
 # fmt: off
-_ROWS = (
+ROWS = (
     _share("original", "Orig.", "Original accuracy",
            "share of items whose caption scores higher than every hard negative",
            "original", "has_negative", _chance(0)),
@@ -185,9 +204,9 @@ _ROWS = (
                 answers.constant),
 )
 # fmt: on
-METRICS: dict[str, Metric] = {row.name: row for row in _ROWS}  # in the order of every table
+METRICS: dict[str, Metric] = {row.name: row for row in ROWS}  # in the order of every table
 OUTCOMES = ("texts", "images", "answers", "sets")  # sides
-SHARES = tuple(row.name for row in _ROWS if row.side == "texts" and row.less is None)  # of the texts, of all items
+SHARES = tuple(row.name for row in ROWS if row.side == "texts" and row.less is None)  # of the texts, of all items
 
 
 def _info(name: str, title: str, meaning: str, side: Any = "sets", unit: Any = "share") -> MetricInfo:

@@ -10,24 +10,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core import stats
-from equipoise.core.errors import UserError
-from equipoise.core.plugins import own_code
 from equipoise.evaluation.answers import Answer, Verdict, verdict
-from equipoise.evaluation.metrics import METRICS, Metric
 from equipoise.evaluation.scores import ImageScores, ItemScores, Lists, Scores
 
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
 
 Bools = NDArray[np.bool_]
-ROWS = tuple(METRICS.values())
 
 
 @dataclass(frozen=True)
@@ -99,37 +94,6 @@ class Outcomes:
             if (value := ask(answers)) is not None:
                 found[index] = value
         return found
-
-    def column(self, metric: Metric) -> stats.Floats:
-        """One value an item: how far it counts as a win, NaN where it is not asked."""
-        if metric.name in METRICS:
-            return np.where(metric.counts(self), np.asarray(metric.wins(self), dtype=np.float64), np.nan)
-        called = metric.spec or f"metric {metric.name}"
-        with own_code(called, "your metric failed"):
-            counts = np.asarray(metric.counts(self)).astype(bool)
-            wins = np.asarray(metric.wins(self), dtype=np.float64)
-        if not wins.shape == counts.shape == (len(self),):
-            raise UserError(
-                f"{called}: expected one value an item from wins and counts ({len(self):,} each), found arrays of "
-                f"shape {wins.shape} and {counts.shape}"
-            )
-        if not ((wins[counts] >= 0) & (wins[counts] <= 1)).all():
-            raise UserError(f"{called}: wins must lie between 0 (lost) and 1 (won), or be True and False")
-        return np.where(counts, wins, np.nan)
-
-    def each(self, metrics: Sequence[Metric] = ROWS) -> Iterator[dict[str, Any]]:
-        """The outcome of every item by metric, as written next to its scores."""
-        columns = {row.name: self.column(row) for row in metrics if row.less is None or row.own}
-        asked = {name: column.tolist() for name, column in columns.items() if not np.isnan(column).all()}
-        ties = {"tie": (self.has_negative, self.tie), "image_tie": (self.images.asked, self.images.tie)}
-        level = {name: (there.tolist(), tie.tolist()) for name, (there, tie) in ties.items() if there.any()}
-        for index in range(len(self)):
-            shown: dict[str, Any] = {}
-            for name, values in asked.items():
-                if not math.isnan(values[index]):
-                    yes_or_no = name in METRICS and METRICS[name].side != "answers"
-                    shown[name] = bool(values[index]) if yes_or_no else values[index]
-            yield shown | {name: tie[index] for name, (there, tie) in level.items() if there[index]}
 
 
 def outcomes_of(scores: Sequence[ItemScores]) -> Outcomes:

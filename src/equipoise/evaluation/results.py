@@ -28,8 +28,8 @@ from equipoise.data.items import IMAGES, Item
 from equipoise.data.readers.records import checked, explain, jsonl_lines
 from equipoise.evaluation import older
 from equipoise.evaluation.averages import NEED_SCORES
-from equipoise.evaluation.metrics import Metric, kept
-from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
+from equipoise.evaluation.metrics import METRICS, ROWS, Metric, kept
+from equipoise.evaluation.outcomes import Outcomes, outcomes_of
 from equipoise.evaluation.record import SCHEMA, AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores
 
@@ -93,10 +93,26 @@ def record_hash(value: Mapping[str, Any]) -> str:
     return sha256_json({name: part for name, part in value.items() if name != "record_sha256"})
 
 
+def each_outcome(outcomes: Outcomes, metrics: Sequence[Metric] = ROWS) -> Iterator[dict[str, Any]]:
+    """The outcome of every item by metric, as written next to its scores."""
+    columns = {row.name: row.column(outcomes) for row in metrics if row.less is None or row.own}
+    asked = {name: column.tolist() for name, column in columns.items() if not np.isnan(column).all()}
+    images = outcomes.images
+    ties = {"tie": (outcomes.has_negative, outcomes.tie), "image_tie": (images.asked, images.tie)}
+    level = {name: (there.tolist(), tie.tolist()) for name, (there, tie) in ties.items() if there.any()}
+    for index in range(len(outcomes)):
+        shown: dict[str, Any] = {}
+        for name, values in asked.items():
+            if not math.isnan(values[index]):
+                yes_or_no = name in METRICS and METRICS[name].side != "answers"
+                shown[name] = bool(values[index]) if yes_or_no else values[index]
+        yield shown | {name: tie[index] for name, (there, tie) in level.items() if there[index]}
+
+
 def item_lines(
     rows: Sequence[ItemScores], outcomes: Outcomes, items: Mapping[str, Item], metrics: Sequence[Metric]
 ) -> Iterator[dict[str, Any]]:
-    for fields, outcome in zip(Scores.of(rows).fields(), outcomes.each(metrics), strict=True):
+    for fields, outcome in zip(Scores.of(rows).fields(), each_outcome(outcomes, metrics), strict=True):
         line = {name: value for name, value in fields.items() if value is not None}
         if math.isnan(line["caption"]):  # answers alone
             line = {name: value for name, value in line.items() if name not in ("caption", "positives", "negatives")}
@@ -181,7 +197,7 @@ def read_outcomes(folder: Path, record: RunRecord, rows: Sequence[ItemScores]) -
 def refuse_other_metrics(folder: Path, record: RunRecord, outcomes: Outcomes, own: Sequence[Metric]) -> None:
     """Raise where metrics of the user's own give other values than in the finished run: code that they call changed."""
     kept = read_outcomes(folder, record, outcomes.rows).own if own else {}
-    other = [row.name for row in own if not np.array_equal(kept[row.name], outcomes.column(row), equal_nan=True)]
+    other = [row.name for row in own if not np.array_equal(kept[row.name], row.column(outcomes), equal_nan=True)]
     run_folder.refuse_other(folder, {}, {}, also=[f"metric {name}: its code gives other values now" for name in other])
 
 

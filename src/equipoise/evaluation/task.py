@@ -19,8 +19,8 @@ from equipoise.evaluation.asking.until import Until
 from equipoise.evaluation.asking.variants import Ask
 from equipoise.evaluation.averages import mean_number, measure
 from equipoise.evaluation.baselines import add_baselines, text_scores
-from equipoise.evaluation.metrics import Metric
-from equipoise.evaluation.outcomes import ROWS, outcomes_of
+from equipoise.evaluation.metrics import ROWS, Metric
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import BenchmarkId, Kind
 from equipoise.evaluation.results import benchmark_id, item_lines, read_run

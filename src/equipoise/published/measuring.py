@@ -20,8 +20,8 @@ from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import sha256_file, sha256_json
 from equipoise.data.items import Item
 from equipoise.evaluation.averages import measure
-from equipoise.evaluation.metrics import Metric
-from equipoise.evaluation.outcomes import ROWS, outcomes_of
+from equipoise.evaluation.metrics import ROWS, Metric
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import BenchmarkId, Kind, Metrics, ModelCard, Published, RunRecord, Seconds, Settings
 from equipoise.evaluation.results import benchmark_id, claim, images_id, read_result, write, write_run

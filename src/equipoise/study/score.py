@@ -141,7 +141,7 @@ def _judged(study: Study, given: Mapping[int, Value]) -> dict[int, dict[str, Any
     if study.ask == "pairs":
         return {number: _read(study.questions[number], given[number]) for number in numbers}
     outcomes = outcomes_of([_as_scores(study.questions[number], given[number]) for number in numbers])
-    columns = {name: outcomes.column(METRICS[name]).tolist() for name in SHARES}
+    columns = {name: METRICS[name].column(outcomes).tolist() for name in SHARES}
     found: dict[int, dict[str, Any]] = {}
     for place, number in enumerate(numbers):
         found[number] = {name: column[place] for name, column in columns.items() if not math.isnan(column[place])}

@@ -37,7 +37,7 @@ class Until:
 
     def sees(self, rows: Sequence[ItemScores]) -> bool:
         """Whether enough is known with the rows of one more photo."""
-        values = outcomes_of(rows).column(METRICS[self.metric])
+        values = METRICS[self.metric].column(outcomes_of(rows))
         values = values[~np.isnan(values)]
         return bool(len(values)) and self.adds(float(values.mean()))
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.evaluation.averages import NEED_SCORES, Leaves, leaves, number_of
-from equipoise.evaluation.metrics import Metric
-from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
+from equipoise.evaluation.metrics import ROWS, Metric
+from equipoise.evaluation.outcomes import Outcomes, outcomes_of
 from equipoise.evaluation.record import Change, Difference, Interval, Numbers, RunRecord
 from equipoise.evaluation.results import is_outcomes_only, metrics_of, read_outcomes, read_run
 from equipoise.evaluation.scores import ItemScores, Scores
@@ -148,7 +148,7 @@ def shared_metrics(runs: Sequence[Run]) -> list[Metric]:
                 f"{runs[0].folder} and {run.folder}: the metric {other[0].name!r} is not the same in both: "
                 f"{other[0].spec} was changed between them. Evaluate one of them again."
             )
-    asked = [row for row in found if not np.isnan(runs[0].outcomes.column(row)).all()]
+    asked = [row for row in found if not np.isnan(row.column(runs[0].outcomes)).all()]
     names = {row.name for row in asked}
     return [row for row in asked if row.less is None or row.less in names]  # an effect needs repeats
 
@@ -182,7 +182,7 @@ def average(
 
 def per_item(outcomes: Outcomes, metrics: Sequence[Metric]) -> stats.Floats:
     """(items, metrics): how far an item counts as a win, NaN where it is not asked."""
-    columns = {row.name: outcomes.column(row) for row in metrics}
+    columns = {row.name: row.column(outcomes) for row in metrics}
     return np.stack([columns[row.name] - columns[row.less] if row.less else columns[row.name] for row in metrics], 1)
 
 
