@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import BenchmarkId, Kind, Metrics, ModelCard, Published, RunRecord, Seconds, Settings
-from equipoise.evaluation.results import benchmark_id, claim, images_id, read_result, write, write_run
+from equipoise.evaluation.results import benchmark_id, claim, images_id, item_lines, read_result, write
 from equipoise.evaluation.run import Result, new_record
 from equipoise.evaluation.scores import ItemScores, Scores
 from equipoise.published import aggregates
@@ -109,20 +109,13 @@ def _run(
 ) -> Result:  # fmt: skip
     called = model or found.model or " + ".join(path.name.partition(".")[0] for path in files)
     parts = _parts(_benchmark_id(found, benchmark), called, files, seed, metrics)
-    folder = None if out is None else Path(out)
-    with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
-        if folder is not None:
-            claim(folder, parts, command="metrics")
-            about = dict(zip(_ORIGIN, _kept_origin(folder, *about.values()), strict=True))
-        rows, outcomes = [*ROWS, *metrics], outcomes_of(found.rows)
-        require_groups(found.rows, benchmark, average, subject)
-        measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=found.outcomes_only)
-        said = {"layout": found.layout, "notes": [*found.notes], "unknown": _unknown(found)}
-        more: dict[str, Any] = {**about, **said, "outcomes_only": found.outcomes_only}
-        record = _record("items", parts, measured, files, more, len(found.rows), out)
-        if folder is not None:
-            record = write_run(folder, record, found.rows, outcomes, {item.id: item for item in found.items}, rows)
-        return Result(record, found.rows)
+    require_groups(found.rows, benchmark, average, subject)
+    rows, outcomes = [*ROWS, *metrics], outcomes_of(found.rows)
+    measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=found.outcomes_only)
+    said = {"layout": found.layout, "notes": [*found.notes], "unknown": _unknown(found)}
+    lines = item_lines(found.rows, outcomes, {item.id: item for item in found.items}, rows)
+    more = {**about, **said, "outcomes_only": found.outcomes_only}
+    return Result(_finished("items", parts, measured, files, more, out, lines, len(found.rows)), found.rows)
 
 
 def published_tables(
@@ -140,33 +133,45 @@ def published_tables(
         items = sha256_json([row.task, row.revision])
         parts = _parts(benchmark_id([], benchmark).model_copy(update={"items_sha256": items}), row.called, files)
         more = {**about, "outcomes_only": False, "notes": notes}
-        record = _record("aggregate", parts, measured, files, more, measured.overall.n, out)
-        if out is not None:
-            folder = Path(out) / row.folder / benchmark.name
-            with run_folder.locked(str(folder)):
-                claim(folder, parts, command="metrics")
-                kept = dict(zip(_ORIGIN, _kept_origin(folder, origin, commit, licence), strict=True))
-                record = _record("aggregate", parts, measured, files, more | kept, measured.overall.n, out)
-                record = write(folder, record, [])
+        folder = None if out is None else Path(out) / row.folder / benchmark.name
+        record = _finished("aggregate", parts, measured, files, more, folder, (), measured.overall.n)
         found.append(Result(record, []))
     return found
+
+
+def _finished(
+    kind: Kind, parts: dict[str, Any], measured: Metrics, files: Sequence[Path], about: dict[str, Any],
+    out: str | Path | None, lines: Iterable[Mapping[str, Any]], n: int,
+) -> RunRecord:  # fmt: skip
+    """The record of a run, which is written where `out` is given."""
+    folder = None if out is None else Path(out)
+    with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
+        if folder is not None:
+            claim(folder, parts, command="metrics")
+            about |= _kept_origin(folder, {name: about[name] for name in _ORIGIN})
+        published = Published(files={path.name: sha256_file(path) for path in files}, **about)
+        arguments = {"out": None if out is None else str(out)}
+        record = new_record(
+            kind, parts, n, arguments=arguments, counts={}, metrics=measured, published=published,
+            seconds=Seconds(score=0.0, measure=0.0),
+        )  # fmt: skip
+        return record if folder is None else write(folder, record, lines)
 
 
 _ORIGIN = ("source", "commit", "licence")
 
 
-def _kept_origin(folder: Path, *given: str) -> tuple[str, ...]:
+def _kept_origin(folder: Path, given: dict[str, str]) -> dict[str, str]:
     """Where scores came from, as said now or, if nothing is said now, in the run that `folder` holds already."""
-    if not (folder / "result.json").exists():
-        return given
-    there = read_result(folder).published
-    before = [str(getattr(there, name, UNKNOWN)) for name in _ORIGIN]
-    for name, old, new in zip(_ORIGIN, before, given, strict=True):
+    there = read_result(folder).published if (folder / "result.json").exists() else None
+    for name, new in given.items():
+        old = str(getattr(there, name, UNKNOWN))
         if UNKNOWN not in (old, new) and old != new:
             raise UserError(
                 f"{folder}: its scores have the {name} {old!r}, not {new!r}; write to another folder (--out)"
             )
-    return tuple(old if new == UNKNOWN else new for old, new in zip(before, given, strict=True))
+        given[name] = old if new == UNKNOWN else new
+    return given
 
 
 def _parts(
@@ -180,16 +185,6 @@ def _parts(
         "settings": Settings(seed=seed, allow_missing=False, batch_size=None, embedding_code=0, metrics=own),
         "images": images_id({}),
     }
-
-
-def _record(
-    kind: Kind, parts: dict[str, Any], measured: Metrics, files: Sequence[Path], about: dict[str, Any], n: int,
-    out: object,
-) -> RunRecord:  # fmt: skip
-    published = Published(files={path.name: sha256_file(path) for path in files}, **about)
-    more: dict[str, Any] = {"metrics": measured, "published": published, "seconds": Seconds(score=0.0, measure=0.0)}
-    arguments = {"out": None if out is None else str(out)}
-    return new_record(kind, parts, n, arguments=arguments, counts={}, **more)
 
 
 def _benchmark_id(found: Foreign, benchmark: Benchmark) -> BenchmarkId:

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from equipoise.core import stats
 from equipoise.core.errors import UserError
-from equipoise.evaluation.averages import NEED_SCORES, Leaves, leaves, number_of
-from equipoise.evaluation.metrics import ROWS, Metric
+from equipoise.evaluation.averages import Leaves, leaves, number_of
+from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import Outcomes, outcomes_of
 from equipoise.evaluation.record import Change, Difference, Interval, Numbers, RunRecord
-from equipoise.evaluation.results import is_outcomes_only, metrics_of, read_outcomes, read_run
+from equipoise.evaluation.results import metrics_of, read_outcomes, read_run
 from equipoise.evaluation.scores import ItemScores, Scores
 
 
@@ -59,10 +59,9 @@ class Run:
     @property
     def metrics(self) -> list[Metric]:
         """The metrics that were measured: ours, and the user's own. Of joined runs ours alone."""
-        if self.outcomes.own:
-            return metrics_of(self.records[0])
-        left_out = NEED_SCORES if any(map(is_outcomes_only, self.records)) else ()
-        return [row for row in ROWS if row.name not in left_out]
+        known = set.intersection(*({row.name for row in metrics_of(record)} for record in self.records))
+        own = self.outcomes.own
+        return [row for row in metrics_of(self.records[0]) if row.name in (known if row.own is None else own)]
 
 
 def load_run(folder: str | Path) -> Run:
