@@ -17,7 +17,7 @@ from pathlib import Path
 
 from equipoise.audit.checks import audit
 from equipoise.audit.page import percent, shown, table
-from equipoise.audit.record import Audit, Check, Example, Shortcut
+from equipoise.audit.record import Audit, Example, Shortcut, TextCheck
 from equipoise.benchmarks import registry
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item
@@ -106,7 +106,7 @@ def audits(data: Path, names: Sequence[str]) -> Iterator[tuple[Audit, int]]:
         yield audit(items, name, SEED), total
 
 
-def by_name(found: Audit) -> tuple[dict[str, Check], dict[str, Shortcut]]:
+def by_name(found: Audit) -> tuple[dict[str, TextCheck], dict[str, Shortcut]]:
     return {check.name: check for check in found.checks}, {one.name: one for one in found.shortcuts}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from equipoise.evaluation.comparing.differences import Run, difference
+from equipoise.evaluation.comparing.differences import LoadedRun, difference
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.results import read_result
@@ -21,12 +21,12 @@ RESAMPLES = 300
 RECORD = read_result(Path(__file__).resolve().parents[1] / "tests" / "golden" / "run")
 
 
-def run(right: np.ndarray) -> Run:
+def run(right: np.ndarray) -> LoadedRun:
     rows = [
         ItemScores(id=str(index), image=str(index * IMAGES // ITEMS), caption=float(value), negatives=[0.5])
         for index, value in enumerate(right)
     ]
-    return Run(Path("drawn"), (RECORD,), rows, outcomes_of(rows))
+    return LoadedRun(Path("drawn"), (RECORD,), rows, outcomes_of(rows))
 
 
 def main(repetitions: int) -> None:

@@ -17,10 +17,10 @@ from equipoise import demo
 from equipoise.core.errors import UserError
 from equipoise.core.files import read_json
 from equipoise.core.run_folder import locked
-from equipoise.demo.numbers import Measured, Models, changes, findings, headline, steps, value_of
+from equipoise.demo.numbers import Finetuned, Models, changes, findings, headline, steps, value_of
 from equipoise.demo.opening import chart, picture
 from equipoise.demo.stories import ROWS, USUAL, Column, Story, world_story
-from equipoise.evaluation.comparing.differences import Run
+from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.scores import ItemScores
@@ -237,7 +237,7 @@ COLUMNS = (
 def told(make_record: Callable[..., RunRecord]) -> Callable[..., Models]:
     """Models, given for each how many of 400 items are right and how many more are brittle, and its searches' rank."""
 
-    def one(label: str, right: int, brittle: int, rank: int) -> Measured:
+    def one(label: str, right: int, brittle: int, rank: int) -> Finetuned:
         rows = [
             ItemScores(
                 id=str(n),
@@ -254,7 +254,7 @@ def told(make_record: Callable[..., RunRecord]) -> Callable[..., Models]:
             for n in range(20)
             for way in ("image", "text")
         ]  # fmt: skip
-        return Measured({"replace": Run(Path(label), (make_record(label),), rows, outcomes_of(rows))}, searches)
+        return Finetuned({"replace": LoadedRun(Path(label), (make_record(label),), rows, outcomes_of(rows))}, searches)
 
     def build(shares: Mapping[str, tuple[int, int]]) -> Models:
         return {row.label: [one(row.label, *shares.get(row.label, (200, 40)), 3)] for row in ROWS}

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.evaluation.comparing.differences import Run
+from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.outcomes import outcomes_of
@@ -107,11 +107,11 @@ def unscored(tower: str, kind: str) -> Scores:
 
 
 @cache
-def run(tower: str, model: str, kind: str) -> Run:
+def run(tower: str, model: str, kind: str) -> LoadedRun:
     held = np.concatenate([scores(tower)[f"{model}/{part}"] for part in JOINED.get(kind, (kind,))], 1)
     rows = copy(unscored(tower, kind))
     rows.right = Lists.of(held.T.ravel(), np.full(len(rows), 2))
-    return Run(Path(model), (), rows, outcomes_of(rows))
+    return LoadedRun(Path(model), (), rows, outcomes_of(rows))
 
 
 def seeds(tower: str, *names: str) -> list[int]:

@@ -18,7 +18,7 @@ from equipoise.audit.court import Answers, gather, suspicion
 from equipoise.data.items import Item
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.published.reading import read_any
-from equipoise.published.sheets import Foreign
+from equipoise.published.sheets import PublishedScores
 from studies.needs import existing
 
 FLIPPED, QUEUE = 0.02, 0.04
@@ -60,7 +60,7 @@ def result_sets(shared: Path) -> tuple[dict[str, dict[str, bool]], dict[str, Ite
     return outcomes, items
 
 
-def right_of(foreign: Foreign) -> dict[str, bool]:
+def right_of(foreign: PublishedScores) -> dict[str, bool]:
     rows = outcomes_of(foreign.rows)
     return {row.id: bool(won) for row, won in zip(foreign.rows, rows.original, strict=True)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise.audit.checks import SHOWN, checks
-from equipoise.audit.record import Check
+from equipoise.audit.record import TextCheck
 from equipoise.benchmarks.ceilings import ceilings
 from equipoise.data.items import Edit, ImageRef, Item, Text, texts
 
@@ -18,7 +18,7 @@ def item(
     )
 
 
-def found(*items: Item) -> dict[str, Check]:
+def found(*items: Item) -> dict[str, TextCheck]:
     return {check.name: check for check in checks(items)}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from equipoise import cli
 from equipoise.audit.overlap import as_words, overlap, photo_id, photo_ids
-from equipoise.audit.record import Audit, Check
+from equipoise.audit.record import Audit, TextCheck
 from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, load_items, texts, write_items
@@ -29,7 +29,7 @@ def item(number: int, photo: str | None, caption: str) -> Item:
     return Item(id=str(number), image=image, caption=caption, negatives=texts(f"{caption} upside down"))
 
 
-def ids(checks: list[Check]) -> dict[str, list[str]]:
+def ids(checks: list[TextCheck]) -> dict[str, list[str]]:
     return {check.name: [one.id for one in check.found] for check in checks}
 
 

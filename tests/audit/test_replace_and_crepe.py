@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.audit.checks import checks, reuse
-from equipoise.audit.record import Check
+from equipoise.audit.record import TextCheck
 from equipoise.benchmarks import crepe
 from equipoise.benchmarks.replace import build as replace
 from equipoise.data.items import Item
@@ -22,11 +22,11 @@ def items(shared_data: Path) -> list[Item]:
 
 
 @pytest.fixture(scope="module")
-def found(items: list[Item]) -> dict[str, Check]:
+def found(items: list[Item]) -> dict[str, TextCheck]:
     return {check.name: check for check in checks(items)}
 
 
-def test_replace(found: dict[str, Check]) -> None:
+def test_replace(found: dict[str, TextCheck]) -> None:
     """studies/audits.py explains what differs from the counts of others (docs/appendix/audits.md)."""
     assert found["duplicates"].by_split == {"attributes": 186, "relations": 1_403}
     assert found["forced_ties"].by_split == {"attributes": 1, "relations": 15}

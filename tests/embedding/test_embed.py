@@ -12,7 +12,7 @@ from PIL import Image
 
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.embedding import embed as inputs
-from equipoise.embedding.cache import EmbeddingCache, Keeper, ScoringOptions
+from equipoise.embedding.cache import CacheWriter, EmbeddingCache, ScoringOptions
 from equipoise.evaluation.scoring import score_items
 from equipoise.models.preprocess import clip_preprocess
 
@@ -87,7 +87,7 @@ def test_the_last_write_is_waited_for_on_leaving_alone() -> None:
             assert may.wait(10)
             wrote.extend(vectors)
 
-    with Keeper(Slow(None)) as keeper:
+    with CacheWriter(Slow(None)) as keeper:
         keeper.add({b"1": np.zeros(2, np.float32)})
         keeper.flush()
         assert not wrote

@@ -14,7 +14,7 @@ from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import Averages, summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
-from equipoise.report.captions import chance_line
+from equipoise.report.footnotes import chance_line
 
 
 def row(name: str, positives: int, negatives: int, split: str = "a") -> ItemScores:

@@ -11,7 +11,7 @@ import pytest
 from equipoise.core.errors import UserError
 from equipoise.core.stats import wilson
 from equipoise.evaluation.averages import Averages, measure, summarise
-from equipoise.evaluation.comparing.differences import Run, average, difference, joined, load_run
+from equipoise.evaluation.comparing.differences import LoadedRun, average, difference, joined, load_run
 from equipoise.evaluation.comparing.folders import compare_folders
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import AverageId, Metrics, RunRecord
@@ -27,7 +27,7 @@ def _records(make_record: Callable[..., RunRecord]) -> None:
     _make = make_record
 
 
-def run(original: list[int], positive: list[int] | None = None, splits: str = "", name: str = "items") -> Run:
+def run(original: list[int], positive: list[int] | None = None, splits: str = "", name: str = "items") -> LoadedRun:
     """A run whose items have the given outcomes: caption and positive above (1) or below (0) the negative."""
     rows = [
         ItemScores(
@@ -39,7 +39,7 @@ def run(original: list[int], positive: list[int] | None = None, splits: str = ""
         )
         for index, value in enumerate(original)
     ]
-    return Run(Path(name), (_make(name),), rows, outcomes_of(rows))
+    return LoadedRun(Path(name), (_make(name),), rows, outcomes_of(rows))
 
 
 def test_worked_case() -> None:
@@ -97,7 +97,7 @@ def test_a_run_comes_back_from_disk(tmp_path: Path) -> None:
 
 
 def test_joined_benchmarks_weigh_the_same() -> None:
-    def both(first: list[int], second: list[int]) -> Run:
+    def both(first: list[int], second: list[int]) -> LoadedRun:
         return joined([run(first, name="one"), run(second, name="two")])
 
     before, after = both([0] * 9, [0]), both([1] * 9, [0])

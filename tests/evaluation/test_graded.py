@@ -12,7 +12,7 @@ from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Numbers
 from equipoise.evaluation.scores import ItemScores
-from equipoise.report.captions import graded_line
+from equipoise.report.footnotes import graded_line
 
 
 def of(rows: list[ItemScores]) -> Numbers:

@@ -15,7 +15,7 @@ from tests.evaluation.test_image_runs import colours
 from equipoise.benchmarks import by_fields
 from equipoise.core.errors import UserError
 from equipoise.evaluation.averages import Averages, measure, summarise
-from equipoise.evaluation.comparing.differences import Run, difference
+from equipoise.evaluation.comparing.differences import LoadedRun, difference
 from equipoise.evaluation.outcomes import image_outcomes, outcomes_of
 from equipoise.evaluation.record import Comparison
 from equipoise.evaluation.results import each_outcome
@@ -212,7 +212,7 @@ def test_items_that_share_any_photo_are_one_cluster() -> None:
 def test_two_models_are_compared_on_images_too() -> None:
     before = [two(1, 4, 2, 3, name=str(n)) for n in range(10)]
     after = [two(4, 1, 2, 3, name=str(n)) for n in range(10)]
-    runs = [Run(Path(), (), rows, outcomes_of(rows)) for rows in (before, after)]
+    runs = [LoadedRun(Path(), (), rows, outcomes_of(rows)) for rows in (before, after)]
     found = difference(runs[:1], runs[1:], resamples=20)
     assert found["original"] is not None and found["original"].difference == 1
     assert {name: change.difference for name, change in found.changes.items()} == {
@@ -224,13 +224,13 @@ def test_two_models_are_compared_on_images_too() -> None:
         "group_match": 1,
     }
     plain = [ItemScores(id="1", caption=1, negatives=[0])]
-    one = Run(Path(), (), plain, outcomes_of(plain))
+    one = LoadedRun(Path(), (), plain, outcomes_of(plain))
     assert list(difference([one], [one], resamples=20).changes) == ["original"]
 
 
 def test_a_comparison_shows_the_image_metrics_that_were_measured() -> None:
     rows = [two(4, 1, 2, 3)]
-    run = Run(Path(), (), rows, outcomes_of(rows))
+    run = LoadedRun(Path(), (), rows, outcomes_of(rows))
     found = Comparison(benchmark="x", before="a", after="b", **dict(difference([run], [run], resamples=20)))
     shown = render_differences([found])
     assert "Image-Orig." in shown and " group " in shown and "Image-Aug." not in shown

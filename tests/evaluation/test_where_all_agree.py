@@ -15,7 +15,7 @@ import pytest
 from equipoise.core import stats
 from equipoise.evaluation.averages import Averages, summarise
 from equipoise.evaluation.baselines import _numbers
-from equipoise.evaluation.comparing.differences import Run, average, difference
+from equipoise.evaluation.comparing.differences import LoadedRun, average, difference
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.outcomes import outcomes_of
@@ -62,7 +62,7 @@ def test_in_the_table_and_in_an_average() -> None:
 
 def test_in_the_groups_of_a_comparison(make_record: Callable[..., RunRecord]) -> None:
     listed = rows()
-    run = Run(Path("run"), (make_record(),), listed, outcomes_of(listed))
+    run = LoadedRun(Path("run"), (make_record(),), listed, outcomes_of(listed))
     expect(average([run]))
     same = difference([run], [run], resamples=100)
     assert same["original"].interval == pytest.approx((-EIGHT, EIGHT))

@@ -18,7 +18,7 @@ from equipoise.api.results import Run
 from equipoise.cli import app
 from equipoise.evaluation.asking.variants import parse_ask
 from equipoise.evaluation.run import evaluate
-from equipoise.report.captions import eval_table, verdict
+from equipoise.report.footnotes import eval_table, verdict
 
 EVERY = "wordings,orders,prompts:2,repeats:2"
 

@@ -12,10 +12,10 @@ from PIL import Image
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.run import evaluate
 from equipoise.models import load_model
-from equipoise.report.captions import eval_lines
 from equipoise.report.chapters import lines, read_chapters
-from equipoise.report.plane import plane
+from equipoise.report.footnotes import eval_lines
 from equipoise.report.tables import render, result_rows
+from equipoise.report.tradeoff import plane
 
 
 class Guess:

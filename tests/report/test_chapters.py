@@ -13,8 +13,8 @@ import pytest
 
 from equipoise.core.errors import UserError
 from equipoise.evaluation.results import read_result, record_hash
-from equipoise.report.captions import caveats
 from equipoise.report.chapters import labels, lines, read_chapters, read_points
+from equipoise.report.footnotes import caveats
 from equipoise.report.page import report_page, write_page
 from equipoise.report.tables import percent, render
 

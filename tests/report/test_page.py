@@ -21,7 +21,7 @@ from equipoise.evaluation.record import Interval
 from equipoise.evaluation.results import record_hash
 from equipoise.report.chapters import Chapter, Point, read_chapters
 from equipoise.report.page import Page, Table, finding, report_page, templates, write_page
-from equipoise.report.plane import HEIGHT, Mark, scatter
+from equipoise.report.tradeoff import HEIGHT, Mark, scatter
 
 Runs = Callable[..., list[Path]]
 HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'

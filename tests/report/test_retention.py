@@ -16,7 +16,7 @@ from equipoise.evaluation.run import evaluate_set
 from equipoise.evaluation.sets.kinds import open_set
 from equipoise.report.chapters import read_chapters
 from equipoise.report.page import report_page, write_page
-from equipoise.report.plane import with_retention
+from equipoise.report.tradeoff import with_retention
 
 Runs = Callable[..., list[Path]]
 

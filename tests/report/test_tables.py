@@ -25,8 +25,8 @@ from equipoise.evaluation.record import (
     RunRecord,
 )
 from equipoise.evaluation.results import Texts
-from equipoise.report.captions import verdict
 from equipoise.report.comparison import render_compared, render_differences
+from equipoise.report.footnotes import verdict
 from equipoise.report.tables import Line, percent, render, result_rows
 
 

@@ -18,7 +18,7 @@ from tests.studies.conftest import modules_of
 
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, Text
-from equipoise.evaluation.comparing.differences import Run
+from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Interval, Number, Numbers
 from equipoise.evaluation.scores import ItemScores
@@ -202,7 +202,7 @@ def test_frequencies_of_phrases_are_those_of_the_released_files(tables: Any) -> 
 # ---------------------------------------------------------------------------- averages
 
 
-def run_of(tags: list[tuple[dict[str, str], int, int]], **benchmark: Any) -> Run:
+def run_of(tags: list[tuple[dict[str, str], int, int]], **benchmark: Any) -> LoadedRun:
     """A run with so many items right of so many, for each set of tags."""
     rows = [
         ItemScores(id=f"{place}/{k}", image=f"{place}/{k}", caption=float(k < right), negatives=[0.5], tags=dict(which))
@@ -210,10 +210,17 @@ def run_of(tags: list[tuple[dict[str, str], int, int]], **benchmark: Any) -> Run
         for k in range(of)
     ]
     about = SimpleNamespace(**{"name": "bench", "macro": None, "least": None, "averages": {}, **benchmark})
-    return Run(Path("run"), (SimpleNamespace(benchmark=about, published=None),), rows, outcomes_of(rows))  # type: ignore[arg-type]
+    return LoadedRun(
+        Path("run"),
+        (SimpleNamespace(benchmark=about, published=None),),
+        rows,
+        outcomes_of(rows),
+    )  # type: ignore[arg-type]
 
 
-def study_with(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: Any, runs: dict[str, Run]) -> Any:
+def study_with(
+    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: Any, runs: dict[str, LoadedRun]
+) -> Any:
     study = tables("lib.study")
     form = form_of()
     form.columns, form.trains = columns, lambda job: False
@@ -226,7 +233,7 @@ def study_with(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, col
     return study.Study(form, tmp_path)
 
 
-def mean_of(study: Any, run: Run, path: Any, least: int) -> Any:
+def mean_of(study: Any, run: LoadedRun, path: Any, least: int) -> Any:
     groups = study.leaves(run.outcomes.tags, path, least)
     means = [run.outcomes.original[mask].mean() for mask in groups.masks]
     return {"original": float(np.average(means, weights=groups.weights))}
@@ -453,7 +460,7 @@ def test_cells_are_recomputed_from_kept_scores(tables: Any, tmp_path: Path, monk
         for k, (c, n, p) in enumerate(rng.normal([0.45, 0.4, 0.43], 0.05, (400, 3)).round(3).tolist())
     ]
     record: Any = SimpleNamespace(benchmark=SimpleNamespace(name="swap"), published=None)
-    run = Run(tmp_path, (record,), rows, outcomes_of(rows))
+    run = LoadedRun(tmp_path, (record,), rows, outcomes_of(rows))
     task = study.Task(tables("lib.jobs").HN, 0, ("swap",))
     (tmp_path / "result.json").touch()
     monkeypatch.setattr(keep, "load_run", lambda folder: run)

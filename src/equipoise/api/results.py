@@ -23,8 +23,8 @@ from equipoise.evaluation.record import Numbers, Summary
 from equipoise.evaluation.results import each_outcome, write, write_run
 from equipoise.evaluation.run import Result
 from equipoise.evaluation.sets.kinds import set_lines
-from equipoise.report.captions import eval_table, verdict
 from equipoise.report.comparison import change_rows, conclusion, render_compared
+from equipoise.report.footnotes import eval_table, verdict
 from equipoise.report.tables import Line, metrics_rows, percent, render, result_rows
 
 if TYPE_CHECKING:

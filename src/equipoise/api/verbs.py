@@ -252,7 +252,7 @@ def report(
     """Write one HTML page for runs and return its path. It needs no network, and can be mailed."""
     from equipoise.report.chapters import read_chapters
     from equipoise.report.page import check_page, report_page, write_page
-    from equipoise.report.plane import with_retention
+    from equipoise.report.tradeoff import with_retention
 
     listed: list[AnyRun] = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     path = check_page(Path(out))

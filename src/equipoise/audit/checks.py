@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from equipoise.audit import edits
-from equipoise.audit.edits import Change, change, edits_of, words
-from equipoise.audit.record import Audit, Check, Example, Reuse
+from equipoise.audit.edits import TextChange, change, edits_of, words
+from equipoise.audit.record import Audit, Example, Reuse, TextCheck
 from equipoise.audit.shortcuts import detector, shortcuts
 from equipoise.benchmarks import check
 from equipoise.benchmarks.ceilings import as_read, has_words_of
@@ -39,11 +39,11 @@ class _Kind(NamedTuple):
 
     name: str  # in data/checks.toml
     find: Callable[[Sequence[Item]], Iterable[Found]] | None = None
-    judge: Callable[[Item, Text, Change], str | None] | None = None
+    judge: Callable[[Item, Text, TextChange], str | None] | None = None
     only: str = ""  # `judge` reads only the positives, or only the negatives
 
 
-def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count: None) -> list[Check]:
+def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count: None) -> list[TextCheck]:
     """All checks, in the order in which to fix them; `advance` gets the number of items done."""
     splits = {item.id: item.tags.get("split", "all") for item in items}
     found = {kind.name: list(kind.find(items) if kind.find else ()) for kind in _KINDS}
@@ -67,13 +67,13 @@ def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count:
     return [counted(name, found[name], of[name], splits) for name in found]
 
 
-def counted(name: str, found: list[Found], of: int, splits: dict[str, str]) -> Check:
+def counted(name: str, found: list[Found], of: int, splits: dict[str, str]) -> TextCheck:
     """Counts each item once; contradictions are pairs of an image and a text."""
     whole = [one.id for one in found] if name == "contradictions" else list({one.id: None for one in found})
     different: dict[str, Found] = {}
     for one in found:
         different.setdefault(one.said.split(": ", 1)[-1] if one.kind else one.said, one)
-    return Check(
+    return TextCheck(
         name=name,
         title=_TEXTS[name]["title"],
         what=_TEXTS[name]["what"],
@@ -109,7 +109,7 @@ def _spaces(items: Sequence[Item]) -> Iterator[Found]:
                 yield Found(item.id, kind, repr(text))
 
 
-def _article(item: Item, text: Text, found: Change) -> str | None:
+def _article(item: Item, text: Text, found: TextChange) -> str | None:
     wrong = _wrong_articles(text.text) - _wrong_articles(item.caption)
     return f"{next(iter(wrong))!r}" if wrong else None
 
@@ -125,7 +125,7 @@ def _wrong_articles(text: str) -> Counter[str]:
     )
 
 
-def _grammar(item: Item, text: Text, found: Change) -> str | None:
+def _grammar(item: Item, text: Text, found: TextChange) -> str | None:
     said = broken_by_edit(item.caption, text.text)
     return None if said is None or said.startswith("wrong article") else said
 
@@ -141,7 +141,7 @@ def _other_word(items: Sequence[Item]) -> Iterator[Found]:
                 break
 
 
-def _near_synonym(item: Item, text: Text, found: Change) -> str | None:
+def _near_synonym(item: Item, text: Text, found: TextChange) -> str | None:
     """Not for negatives written from the image's other captions ("poodle" for a dog that they call a retriever)."""
     by_captions = text.edit is not None and text.edit.by == OtherCaptions.name
     return None if by_captions else edits.near_synonym(item.caption, found)
@@ -170,7 +170,7 @@ def audit(
     seed: int = 0,
     sample: int = SAMPLE,
     advance: Callable[[int], None] = lambda count: None,
-    shared: Sequence[Check] = (),
+    shared: Sequence[TextCheck] = (),
 ) -> Audit:
     """The checks read every item, the shortcuts a sample drawn with `seed`; `shared` comes from `overlap`."""
     chosen = range(len(items))
@@ -193,7 +193,7 @@ def audit(
     )
 
 
-def bad(items: Sequence[Item], found: Sequence[Check]) -> list[Example]:
+def bad(items: Sequence[Item], found: Sequence[TextCheck]) -> list[Example]:
     """Copies, and items that no model can be judged by: forced ties, and negatives that another item calls right for
     the same image."""
     reasons: dict[str, str] = {}

@@ -37,7 +37,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-class Change(NamedTuple):
+class TextChange(NamedTuple):
     """`lost`, the words of the caption from `at` on, became `gained`; both may be empty."""
 
     caption: list[str]
@@ -51,12 +51,12 @@ class Change(NamedTuple):
         return self.at + len(self.lost)
 
 
-def change(caption: str, text: str) -> Change:
+def change(caption: str, text: str) -> TextChange:
     """Everything between the common first words and the common last words."""
     before, after = words(caption), words(text)
     start = common(before, after)
     end = common(before[start:][::-1], after[start:][::-1])
-    return Change(before, after, start, before[start : len(before) - end], after[start : len(after) - end])
+    return TextChange(before, after, start, before[start : len(before) - end], after[start : len(after) - end])
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -80,7 +80,7 @@ def edits_of(item: Item) -> Iterator[tuple[Kind, Text]]:
     yield from (("negatives", text) for text in item.negatives)
 
 
-def sub_word(found: Change, edit: Edit | None, vocabulary: Set[str]) -> str | None:
+def sub_word(found: TextChange, edit: Edit | None, vocabulary: Set[str]) -> str | None:
     """The edit changed part of a word: "red" in "covered", "man" in "woman"."""
     if edit is not None and edit.source and edit.to:
         source, new = edit.source.lower(), Counter(found.text) - Counter(found.caption)
@@ -126,7 +126,7 @@ def _shares_ends(old: str, made: Sequence[str], unknown: Set[str]) -> bool:
     return start + end >= max(2, len(old) / 2) and min(changed) >= 2
 
 
-def not_as_said(found: Change, edit: Edit | None) -> str | None:
+def not_as_said(found: TextChange, edit: Edit | None) -> str | None:
     """The text did not lose or gain the words that its edit records.
 
     Articles and genitives are ignored: "a man" -> "an old man" is 'man' -> 'old man'.
@@ -186,7 +186,7 @@ def _compounds() -> frozenset[str]:
     return _good_compounds() | bare | {"in center of", "in rear of", "in between", "near to", "near by"}
 
 
-def broken_compound(found: Change) -> str | None:
+def broken_compound(found: TextChange) -> str | None:
     """Part of a compound preposition was replaced, and the result is none: "within front of", "in of"."""
     touched = not found.gained or not _SIMPLE.isdisjoint(found.lost + found.gained)
     if not found.lost or not touched or set(found.gained) - _SIMPLE - _BEFORE_A_PREPOSITION:
@@ -205,7 +205,7 @@ def broken_compound(found: Change) -> str | None:
 _TARGETS: dict[str, Target] = {"N": "object", "J": "attribute", "V": "action"}
 
 
-def near_synonym(caption: str, found: Change) -> str | None:
+def near_synonym(caption: str, found: TextChange) -> str | None:
     """A negative whose new words are synonyms, hypernyms or hyponyms of the old ones in WordNet.
 
     Checked only where a few words changed at one place.

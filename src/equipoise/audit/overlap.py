@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from equipoise.audit.checks import Found, counted
-from equipoise.audit.record import Check
+from equipoise.audit.record import TextCheck
 from equipoise.core.errors import UserError
 from equipoise.data.identity import photo_digests
 from equipoise.data.images import open_source
@@ -76,7 +76,7 @@ def _digests(paths: dict[str, None], folder: Path) -> dict[str, bytes]:
 
 def overlap(
     items: Sequence[Item], train: Path, images: Path | None = None, train_images: Path | None = None
-) -> list[Check]:
+) -> list[TextCheck]:
     """A check each for photos by id, photos by content (where both folders are given) and captions."""
     said, photos = {as_words(item.caption): "" for item in items}, dict[str, None]()
     for group in read_captions(train):
@@ -88,13 +88,13 @@ def overlap(
     splits = {item.id: item.tags.get("split", "all") for item in items}
     own = dict.fromkeys(ref.path for item in items for ref in item.images())
 
-    def of_photos(name: str, same: Callable[[str], str | None]) -> Check:
+    def of_photos(name: str, same: Callable[[str], str | None]) -> TextCheck:
         twins = {path: twin for path in own if (twin := same(path)) is not None}
         pairs = [(item.id, path) for item in items for path in dict.fromkeys(ref.path for ref in item.images())]
         found = [Found(id_, "", f"{path} is {twins[path]}") for id_, path in pairs if path in twins]
         return counted(name, found, sum(item.image is not None for item in items), splits)
 
-    checks: list[Check] = []
+    checks: list[TextCheck] = []
     if not photos or not own:
         log.warning(f"{train if own else 'the items'}: no photo is named, so only captions are compared")
     else:

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from equipoise.audit.record import Audit, Check, Example, Share
+from equipoise.audit.record import Audit, Example, Share, TextCheck
 
 _SOLVED = 0.75  # share of pairs at which "most" answers are given away
 _LONG = 160  # characters of an example
@@ -102,7 +102,7 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %" if value >= 0.001 or value == 0 else f"{100 * value:.2f} %"
 
 
-def _finding(check: Check) -> str:
+def _finding(check: TextCheck) -> str:
     parts = []
     if len(check.by_split) > 1:
         most = sorted(check.by_split.items(), key=lambda pair: (-pair[1], pair[0]))[:10]
@@ -116,7 +116,7 @@ def _finding(check: Check) -> str:
     return f"{heading}\n\n{what}{counted}.\n\n{_examples(check.examples)}{_more(check)}Fix: {check.fix}."
 
 
-def _more(check: Check) -> str:
+def _more(check: TextCheck) -> str:
     return "" if len(check.found) <= len(check.examples) else "All of them: `--out FILE.csv`, or `--json`.\n\n"
 
 

@@ -16,7 +16,7 @@ class Example(_Record):
     said: str
 
 
-class Check(_Record):
+class TextCheck(_Record):
     """One kind of defect. `count` counts items, or (image, text) pairs for contradictions."""
 
     name: str
@@ -90,7 +90,7 @@ class Audit(_Record):
     with_positives: int
     with_negatives: int
     splits: dict[str, int]
-    checks: list[Check]
+    checks: list[TextCheck]
     bad: list[Example]  # each item once, with the reason; `--clean` drops them
     reuse: Reuse | None  # None where no item has an image
     sample: int  # items, drawn with `seed`, that the shortcuts were measured on

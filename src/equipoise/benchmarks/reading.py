@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.data.items import ImageRef, Item, Text, texts
-from equipoise.data.readers.records import EMPTY, explain, kind_of, rows, short
+from equipoise.data.readers.records import EMPTY, explain, rows, short, suffix_of
 
 log = logging.getLogger(__name__)
 
@@ -210,7 +210,7 @@ def entries(path: Path, kind: type[BaseModel], problems: Problems) -> Iterator[t
     for where, value, problem in found:
         if problem == EMPTY:
             continue
-        if where and (number := number + 1) == 0 and kind_of(path) in {".csv", ".tsv"}:
+        if where and (number := number + 1) == 0 and suffix_of(path) in {".csv", ".tsv"}:
             _require_columns(path, kind, value)
         if where.startswith(("record ", "row ")):
             where = f"{where.split()[0]} {number}"  # as the ids of the items count

@@ -27,7 +27,7 @@ from equipoise.core.files import read_json, write_json
 from equipoise.core.plugins import is_named, load_named, own_code
 from equipoise.data.items import Item, load_items
 from equipoise.data.readers.item_tables import TABLES, load_item_table, require_image_column
-from equipoise.data.readers.records import explain, kind_of, validated
+from equipoise.data.readers.records import explain, suffix_of, validated
 
 log = logging.getLogger(__name__)
 
@@ -58,8 +58,8 @@ def get(name: str) -> Benchmark:
     if name in ALIASES:
         raise UserError(f"{name} is {len(ALIASES[name])} benchmarks; name one of {', '.join(ALIASES[name])}")
     if name not in _NAMES:
-        files = [path.name for path in Path().iterdir() if kind_of(path) in SUFFIXES]
-        if kind_of(Path(name)) in {*SUFFIXES, ".json"}:
+        files = [path.name for path in Path().iterdir() if suffix_of(path) in SUFFIXES]
+        if suffix_of(Path(name)) in {*SUFFIXES, ".json"}:
             raise UserError(f"{name}: no such file.{did_you_mean(name, files)}")
         hint = did_you_mean(name, [*_NAMES, *ALIASES, *files])
         raise UserError(
@@ -125,7 +125,7 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
 
 def is_file(name_or_path: str) -> bool:
     """Whether this names a file of items, not a benchmark."""
-    return kind_of(Path(name_or_path)) in SUFFIXES and not is_named(name_or_path)
+    return suffix_of(Path(name_or_path)) in SUFFIXES and not is_named(name_or_path)
 
 
 def is_set(bench: str) -> bool:
@@ -138,7 +138,7 @@ def require_images(name_or_path: str, items: Sequence[Item]) -> None:
     path = Path(name_or_path)
     if not is_file(name_or_path) or any(item.images() for item in items):
         return
-    if kind_of(path) in TABLES:
+    if suffix_of(path) in TABLES:
         require_image_column(path)
     raise UserError(
         f"{path}: none of its {len(items):,} items names an image, and a model is judged by images. Captions get "
@@ -208,7 +208,7 @@ def _origin(path: Path, items: Sequence[Item]) -> Benchmark:
 
 def load_file(path: Path, splits: Sequence[str]) -> Sequence[Item]:
     """The items of a user's own file, of the named splits where some are named."""
-    items: Sequence[Item] = load_item_table(path) if kind_of(path) in TABLES else load_items(path)
+    items: Sequence[Item] = load_item_table(path) if suffix_of(path) in TABLES else load_items(path)
     if splits:
         reading.check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
         items = [item for item in items if item.tags.get("split", "all") in splits]

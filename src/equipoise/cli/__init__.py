@@ -214,7 +214,7 @@ def evaluate(
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
     from equipoise.models import OF_PHOTOS, kind_named, load_model
     from equipoise.models.base import device_named
-    from equipoise.report.captions import caveats, eval_table
+    from equipoise.report.footnotes import caveats, eval_table
     from equipoise.report.tables import render, result_rows
 
     rows = []

@@ -74,7 +74,7 @@ def metrics(
     from equipoise.published.aggregates import is_table
     from equipoise.published.logs.reading import read_logs, refuse_unknown
     from equipoise.published.reading import read_any
-    from equipoise.report.captions import LEGEND, WORDS, caveats, chance_line, graded_line, metrics_caption
+    from equipoise.report.footnotes import LEGEND, WORDS, caveats, chance_line, graded_line, metrics_caption
     from equipoise.report.tables import metrics_rows, render, result_rows
 
     shown, own = form_name(form, as_json), load_metrics(metric or [])

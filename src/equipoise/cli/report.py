@@ -48,7 +48,7 @@ def report(
         return
     if figure is not None:
         from equipoise.report.chapters import read_chapters, read_points
-        from equipoise.report.plane import check_drawing, write_drawing
+        from equipoise.report.tradeoff import check_drawing, write_drawing
 
         out = check_drawing(figure, out)
         write_drawing(out, read_chapters(runs, read_points(points) if points else ()))
@@ -60,8 +60,8 @@ def report(
     from equipoise.report.answering.page import Answered, write_card
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import check_page, report_page, write_page
-    from equipoise.report.plane import with_retention
     from equipoise.report.tables import render, result_rows
+    from equipoise.report.tradeoff import with_retention
 
     table = None if form == "html" and not as_json else form_name(form, as_json, "html")  # None: the page
     if table is None and out is None and len(runs) > 1 and runs[-1].suffix in {".html", ".htm"}:

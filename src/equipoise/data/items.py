@@ -20,7 +20,7 @@ from equipoise.core.errors import Problems, UserError, reading
 from equipoise.core.files import atomic_write, stays_inside
 from equipoise.data.readers import parquet
 from equipoise.data.readers.questions import is_question, question_item
-from equipoise.data.readers.records import checked, explain, jsonl_lines, kind_of
+from equipoise.data.readers.records import checked, explain, jsonl_lines, suffix_of
 
 Operation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Target = Literal["object", "attribute", "relation", "action", "order"]
@@ -269,7 +269,7 @@ class ItemLines(Sequence[Item]):
 def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
     path = Path(path)
-    if kind_of(path) in {".csv", ".tsv"}:
+    if suffix_of(path) in {".csv", ".tsv"}:
         raise UserError(f"{path}: a table; make items of it: equipoise bench build {path} --out {path.stem}.jsonl")
     problems = Problems(str(path))
     items: list[Item] = []
@@ -294,7 +294,7 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
 
 def _is_long(path: Path) -> bool:
     """Whether a file seems to have more items than are kept as objects; only plain lines are counted."""
-    if kind_of(path) != path.suffix or path.suffix == ".parquet" or not path.is_file():
+    if suffix_of(path) != path.suffix or path.suffix == ".parquet" or not path.is_file():
         return path.is_file() and path.stat().st_size > 100 * HELD
     with path.open("rb") as handle:
         return sum(part.count(b"\n") for part in iter(lambda: handle.read(1 << 20), b"")) > HELD

@@ -17,7 +17,7 @@ from typing import Any
 from equipoise.core import run_folder
 from equipoise.core.processes import processes
 from equipoise.core.progress import be_quiet, is_quiet, progress
-from equipoise.demo.numbers import Measured, Models, changes, findings, headline, numbers_of, steps, value_of
+from equipoise.demo.numbers import Finetuned, Models, changes, findings, headline, numbers_of, steps, value_of
 from equipoise.demo.opening import chart, picture
 from equipoise.demo.stories import BASE, ROWS, USUAL, Row, Story
 from equipoise.embedding.cache import EmbeddingCache
@@ -49,7 +49,7 @@ def run_demo(out: Path, story: Story, seeds: Sequence[int] = (0,), lasts: str = 
 def measure(out: Path, story: Story, rows: Sequence[Row], seeds: Sequence[int]) -> Models:
     """The runs of every row, several models at a time."""
     jobs = [(row, seed) for row in rows for seed in (seeds if row.recipe else (0,))]
-    found: dict[Job, Measured] = {}
+    found: dict[Job, Finetuned] = {}
     for (row, seed), one in _each(out, story, jobs):
         cells = (f"{column.title} {100 * value_of([one], column)[0]:.1f}" for column in story.columns)
         _say(f"{row.label}: {', '.join(cells)}")
@@ -57,7 +57,7 @@ def measure(out: Path, story: Story, rows: Sequence[Row], seeds: Sequence[int]) 
     return {row.label: [found[job] for job in jobs if job[0] == row] for row in rows}
 
 
-def _each(out: Path, story: Story, jobs: Sequence[Job]) -> Iterator[tuple[Job, Measured]]:
+def _each(out: Path, story: Story, jobs: Sequence[Job]) -> Iterator[tuple[Job, Finetuned]]:
     """The base comes first and caches the photos; the other models only read texts."""
     from equipoise.train.run.log import read_log
 
@@ -100,7 +100,7 @@ def _folder(row: Row, seed: int) -> str:
     return f"{row.label.replace(' + ', '-').replace(' ', '-').lower()}-{seed}"
 
 
-def _alone(out: Path, story: Story, row: Row, seed: int) -> Measured:
+def _alone(out: Path, story: Story, row: Row, seed: int) -> Finetuned:
     """In its own process: with its share of the cores and without progress bars."""
     import torch
 
@@ -114,7 +114,7 @@ def _say(line: str) -> None:
         print(line, file=sys.stderr)
 
 
-def measured(out: Path, story: Story, row: Row, seed: int) -> Measured:
+def measured(out: Path, story: Story, row: Row, seed: int) -> Finetuned:
     from equipoise.models import load_model
 
     name = _folder(row, seed)
@@ -140,7 +140,7 @@ def measured(out: Path, story: Story, row: Row, seed: int) -> Measured:
     if read := sum(result.read_from is not None for result in (*results, searched)):
         log.warning("%s: %d of %d evaluations read from %s", row.label, read, len(results) + 1, out / "runs" / name)
     runs = {test: [load_run(places[one]) for one in parts] for test, parts in story.joins.items()}
-    return Measured(
+    return Finetuned(
         {test: joined(parts) if len(parts) > 1 else parts[0] for test, parts in runs.items()}, searched.rows
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise.core import stats
 from equipoise.demo.stories import BASE, CONTROL, OURS, USUAL, Column
-from equipoise.evaluation.comparing.differences import Run, average
+from equipoise.evaluation.comparing.differences import LoadedRun, average
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.record import Change, Interval, Numbers
@@ -21,38 +21,40 @@ from equipoise.report.comparison import change_words
 
 
 @dataclass(frozen=True)
-class Measured:
+class Finetuned:
     """One finetuning run of a model: its results by test, and its retrieval."""
 
-    tests: Mapping[str, Run]
+    tests: Mapping[str, LoadedRun]
     searches: Sequence[RetrievalRow]
-    parts: dict[tuple[str, str, str], Run] = field(default_factory=dict)  # cached: the page needs them several times
+    parts: dict[tuple[str, str, str], LoadedRun] = field(
+        default_factory=dict
+    )  # cached: the page needs them several times
 
-    def part(self, test: str, tag: str, value: str) -> Run:
+    def part(self, test: str, tag: str, value: str) -> LoadedRun:
         key = test, tag, value
         if key not in self.parts:
             self.parts[key] = self.tests[test].where(tag, value)
         return self.parts[key]
 
 
-Models = Mapping[str, Sequence[Measured]]  # label -> seeds
+Models = Mapping[str, Sequence[Finetuned]]  # label -> seeds
 Table = Mapping[str, Mapping[str, Change]]  # label -> column's title -> change
 
 
-def runs_of(seeds: Sequence[Measured], test: str, tag: str = "synonym", value: str = "") -> list[Run]:
+def runs_of(seeds: Sequence[Finetuned], test: str, tag: str = "synonym", value: str = "") -> list[LoadedRun]:
     return [one.part(test, tag, value) if value else one.tests[test] for one in seeds]
 
 
-def numbers_of(seeds: Sequence[Measured], test: str, tag: str = "synonym", value: str = "") -> Numbers:
+def numbers_of(seeds: Sequence[Finetuned], test: str, tag: str = "synonym", value: str = "") -> Numbers:
     runs = runs_of(seeds, test, tag, value)
     return average(runs, path=_groups(runs))
 
 
-def _groups(runs: Sequence[Run]) -> tuple[str, ...]:
+def _groups(runs: Sequence[LoadedRun]) -> tuple[str, ...]:
     return ("benchmark",) if len(runs[0].records) > 1 else ()
 
 
-def value_of(seeds: Sequence[Measured], column: Column) -> tuple[float, Interval]:
+def value_of(seeds: Sequence[Finetuned], column: Column) -> tuple[float, Interval]:
     if column.metric == "recall":
         value, spread = _recalls(seeds)
         return value, Interval(*stats.percentile_interval(spread))
@@ -61,7 +63,7 @@ def value_of(seeds: Sequence[Measured], column: Column) -> tuple[float, Interval
     return found.value, found.interval
 
 
-def _recalls(seeds: Sequence[Measured]) -> tuple[float, stats.Floats]:
+def _recalls(seeds: Sequence[Finetuned]) -> tuple[float, stats.Floats]:
     """The mean of six recalls over seeds, and its resamples, which are the same pictures for every model."""
     values, spreads = [], []
     for one in seeds:
@@ -86,7 +88,7 @@ def changes(models: Models, columns: Sequence[Column], first: str = CONTROL.labe
     return table
 
 
-def _change(before: Sequence[Measured], after: Sequence[Measured], column: Column) -> Change:
+def _change(before: Sequence[Finetuned], after: Sequence[Finetuned], column: Column) -> Change:
     if column.metric != "recall":
         first = runs_of(before, column.test, value=column.words)
         second = runs_of(after, column.test, value=column.words)

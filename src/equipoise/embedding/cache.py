@@ -152,7 +152,7 @@ class EmbeddingCache:
             self.database.close()
 
 
-class Keeper:
+class CacheWriter:
     """Puts vectors into a cache next to the work that makes them, about once per second: a kill costs that second."""
 
     EVERY = 1.0
@@ -180,7 +180,7 @@ class Keeper:
         while self._writing:
             self._writing.pop(0).result()
 
-    def __enter__(self) -> Keeper:
+    def __enter__(self) -> CacheWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -29,7 +29,7 @@ from equipoise.core.progress import several
 from equipoise.data.identity import of_model
 from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef
-from equipoise.embedding.cache import EmbeddingCache, Keeper, Keys, ScoringOptions, Vector
+from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, ScoringOptions, Vector
 from equipoise.embedding.decoding import decoded
 from equipoise.models.base import kind_of
 
@@ -41,7 +41,7 @@ TOKENS_PER_IMAGE = 32  # so many tokens of text are in a batch for each of its i
 TEXTS_PER_IMAGE = 4  # the same for a model that is given texts: their length is not known
 AT_ONCE = 8192  # texts that are tokenized at a time
 
-Begun = Callable[[], Vector]  # waits for the unit vectors that a model was asked for; the last may be filling
+PendingRows = Callable[[], Vector]  # waits for the unit vectors that a model was asked for; the last may be filling
 
 
 @dataclass
@@ -65,14 +65,14 @@ def embed(
     source: ImageSource,
     how: ScoringOptions,
     cache: EmbeddingCache,
-    keeper: Keeper | None = None,
+    keeper: CacheWriter | None = None,
 ) -> Embedded:
     """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache."""
     image_identity = of_model(model, how.batch_size, EMBEDDING_CODE, "image_card") or "this run"
     text_identity = of_model(model, how.batch_size, EMBEDDING_CODE, "card") or "this run"
     images = Images(model, refs, source, cache, image_identity, how)
     texts = Texts(model, strings, cache, text_identity, how)
-    with contextlib.nullcontext(keeper) if keeper else Keeper(cache) as kept:
+    with contextlib.nullcontext(keeper) if keeper else CacheWriter(cache) as kept:
         seconds = _work(images, texts, kept)
         kept.flush()
     for part, names in (
@@ -110,17 +110,17 @@ class Pending:
     """Finishes a batch when others are begun, so that a GPU always has some to work on; the last ones at the end, also
     where that is an error or Ctrl-C: what was computed is kept."""
 
-    def __init__(self, keeper: Keeper) -> None:
+    def __init__(self, keeper: CacheWriter) -> None:
         self._keeper = keeper
-        self._begun: deque[tuple[float, Images | Texts, list[bytes], Begun]] = deque()
+        self._begun: deque[tuple[float, Images | Texts, list[bytes], PendingRows]] = deque()
 
-    def add(self, part: Images | Texts, names: list[bytes], begun: Begun) -> None:
+    def add(self, part: Images | Texts, names: list[bytes], begun: PendingRows) -> None:
         now = time.monotonic()
         while self._begun and (len(self._begun) >= AHEAD or now - self._begun[0][0] > SOON):
             self._finish(*self._begun.popleft()[1:])
         self._begun.append((now, part, names, begun))
 
-    def _finish(self, part: Images | Texts, names: list[bytes], begun: Begun) -> None:
+    def _finish(self, part: Images | Texts, names: list[bytes], begun: PendingRows) -> None:
         fresh = dict(zip(names, begun(), strict=False))  # a batch may have been filled up
         self._keeper.add(fresh)
         part.vectors |= fresh
@@ -134,7 +134,7 @@ class Pending:
             self._finish(*self._begun.popleft()[1:])
 
 
-def _work(images: Images, texts: Texts, keeper: Keeper) -> dict[str, float]:
+def _work(images: Images, texts: Texts, keeper: CacheWriter) -> dict[str, float]:
     """Embed all that the cache did not have; the seconds that each kind took.
 
     Texts are embedded while photos are decoded. Which comes first depends on the moment, the content of a batch does
@@ -201,7 +201,7 @@ def unit(vectors: Any, expected: int, method: str) -> Vector:
     return rows
 
 
-def _checked(answer: Callable[[], Any], expected: int, method: str) -> Begun:
+def _checked(answer: Callable[[], Any], expected: int, method: str) -> PendingRows:
     """What a model will have answered, once it is waited for."""
     return lambda: unit(answer(), expected, method)
 
@@ -284,7 +284,7 @@ class Images:
             yield names, pictures, read
         self.bad |= {ref: reasons[name] for ref, name in self.keys.items() if name in reasons}
 
-    def begin(self, pictures: Any, count: int) -> Begun:
+    def begin(self, pictures: Any, count: int) -> PendingRows:
         """Ask the model for a batch of `count`, filled up to `batch_size`."""
         model = self.model
         if not self._by_tokens:
@@ -378,7 +378,7 @@ class Texts:
         for batch in batched(texts, self.rows(length)):
             yield [name for name, _ in batch], [content for _, content in batch], length
 
-    def begin(self, contents: list[Any], length: int | None) -> Begun:
+    def begin(self, contents: list[Any], length: int | None) -> PendingRows:
         """Ask the model for a batch; where it is given tokens, filled up to `rows`."""
         model = self.model
         if length is None:

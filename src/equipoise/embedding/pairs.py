@@ -26,7 +26,7 @@ from equipoise.core.progress import progress
 from equipoise.data.identity import of_model
 from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef, Item
-from equipoise.embedding.cache import EmbeddingCache, Keeper, Keys, Ranks, ScoringOptions, Vector
+from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, Ranks, ScoringOptions, Vector
 from equipoise.embedding.decoding import decoded
 from equipoise.embedding.embed import batched
 from equipoise.models.base import reads_images, tells_tokens
@@ -62,7 +62,7 @@ def score_all(
     source: ImageSource | None,
     how: ScoringOptions,
     cache: EmbeddingCache,
-    keeper: Keeper,
+    keeper: CacheWriter,
 ) -> Paired:
     """Every pair of the items. `source` is not looked at where the model reads no images."""
     identity = of_model(model, how.batch_size, PAIR_CODE) or "this run"
@@ -96,7 +96,7 @@ class _Work:
     """Asks for what the cache does not have."""
 
     def __init__(
-        self, model: Any, texts: _Texts, cache: EmbeddingCache, keeper: Keeper, key: Keys, batch_size: int
+        self, model: Any, texts: _Texts, cache: EmbeddingCache, keeper: CacheWriter, key: Keys, batch_size: int
     ) -> None:
         self.model, self.texts, self.cache, self.keeper = model, texts, cache, keeper
         self._key, self.batch_size = key, batch_size

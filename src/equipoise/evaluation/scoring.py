@@ -26,7 +26,7 @@ from equipoise.core.provenance import cores
 from equipoise.data.identity import of_model, photo_digests
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, absent, open_source
 from equipoise.data.items import Item
-from equipoise.embedding.cache import ALONE, EmbeddingCache, Keeper, Ranks, ScoringOptions, Vector
+from equipoise.embedding.cache import ALONE, CacheWriter, EmbeddingCache, Ranks, ScoringOptions, Vector
 from equipoise.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.asking.live import answers_of, model_kind
 from equipoise.evaluation.asking.until import Until
@@ -109,7 +109,7 @@ def score_items(
     )
     store = cache if cache is not None and known else EmbeddingCache(None)
     found: Any
-    with Keeper(store) as keeper:
+    with CacheWriter(store) as keeper:
         if kind == "taught":
             found = Scoring([])
         elif kind == "answers":

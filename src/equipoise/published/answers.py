@@ -19,8 +19,8 @@ from equipoise.core.errors import Problems
 from equipoise.data.items import Item
 from equipoise.evaluation.scores import Answer, ItemScores
 from equipoise.published.sheets import (
-    Foreign,
-    Sheet,
+    PublishedScores,
+    ScoreTable,
     check_counts,
     check_doubled,
     image_of,
@@ -36,7 +36,7 @@ OLD = ("text_score_i0", "text_score_i1", "image_score_c0", "image_score_c1", "te
 NEW = ("Ipos_2T", "Ineg_2T", "Tpos_2I", "Tneg_2I", "I2T", "T2I", "group_score")  # the same, as newer code names them
 
 
-def bivlc(sheets: Sequence[Sheet]) -> Foreign:
+def bivlc(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """Four comparisons an example, written as four scores that give them."""
     (sheet,) = sheets
     problems, found = sheet.problems, sheet.rows
@@ -60,7 +60,7 @@ def bivlc(sheets: Sequence[Sheet]) -> Foreign:
         f"{len(twice)} pair of captions appears twice, with other images" if twice else "",
         "examples are numbered as the file has them: its image columns name no image",
     )
-    return Foreign("BiVLC's outcomes", rows, True, notes, items)
+    return PublishedScores("BiVLC's outcomes", rows, True, notes, items)
 
 
 @functools.cache
@@ -91,7 +91,7 @@ WITHDRAWN = ("swap_obj", "000000310622.jpg")  # of SugarCrepe; files from before
 _ITS_KEY = 108
 
 
-def sugarcrepe_outcomes(sheets: Sequence[Sheet]) -> Foreign:
+def sugarcrepe_outcomes(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """One row a pair, a type after the other, in the order of SugarCrepe's keys."""
     (sheet,) = sheets
     problems, won = sheet.problems, sheet.outcomes("correct")
@@ -117,7 +117,7 @@ def sugarcrepe_outcomes(sheets: Sequence[Sheet]) -> Foreign:
         f"left out: {len(gone)} pair that SugarCrepe withdrew ({WITHDRAWN[0]}, image {WITHDRAWN[1]})" if gone else "",
         f"{twice} pairs of sentences are asked in two splits" if twice else "",
     )
-    return Foreign("SugarCrepe's outcomes", rows, True, notes, [items[place] for place in kept])
+    return PublishedScores("SugarCrepe's outcomes", rows, True, notes, [items[place] for place in kept])
 
 
 def _keys(splits: Sequence[str], with_withdrawn: bool) -> list[str]:
@@ -137,12 +137,12 @@ ANSWERED = "answers to SugarCrepe's pairs, one type and order a file"
 FIRST_OPTION, SECOND_OPTION = "caption first", "negative first"
 
 
-def sugarcrepe_answers(sheets: Sequence[Sheet]) -> Foreign:
+def sugarcrepe_answers(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """A file holds the answers to one type in one order. The order is read from the answers, the type from the name."""
     problems = Problems(" and ".join(str(sheet.path) for sheet in sheets[:3]) + (", ..." if len(sheets) > 3 else ""))
     found: dict[str, Item] = {}
     answers: dict[str, list[Answer]] = {}
-    seen: dict[tuple[str, str], Sheet] = {}
+    seen: dict[tuple[str, str], ScoreTable] = {}
     for sheet in sheets:
         split, order = _type_of(sheet, problems), _order_of(sheet, problems)
         if split and order and (other := seen.setdefault((split, order), sheet)) is not sheet:
@@ -176,10 +176,10 @@ def sugarcrepe_answers(sheets: Sequence[Sheet]) -> Foreign:
         f"{one:,} items were asked in one order only" if one else "",
     )
     called, items = model[1] if model else "", [found[row.id] for row in rows]
-    return Foreign("SugarCrepe's answers in two orders", rows, True, notes, items, called)
+    return PublishedScores("SugarCrepe's answers in two orders", rows, True, notes, items, called)
 
 
-def _type_of(sheet: Sheet, problems: Problems) -> str:
+def _type_of(sheet: ScoreTable, problems: Problems) -> str:
     name = sheet.path.name.replace("-", "_")
     found = [split for split in SUGARCREPE if split in name]
     if len(found) == 1:
@@ -188,7 +188,7 @@ def _type_of(sheet: Sheet, problems: Problems) -> str:
     return ""
 
 
-def _order_of(sheet: Sheet, problems: Problems) -> str:
+def _order_of(sheet: ScoreTable, problems: Problems) -> str:
     """By what option (1) was: an answer names the number and the caption behind it."""
     orders = set()
     for where, row in zip(sheet.places, sheet.rows, strict=True):
@@ -221,11 +221,11 @@ def _option(row: Mapping[str, Any], order: str) -> Answer:
 COLORSWAP = ("id", "log_1", "log_2")
 
 
-def colorswap(sheets: Sequence[Sheet]) -> Foreign:
+def colorswap(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """A file asks for the text of each image, or for the image of each text; two files of one model are both."""
     problems = Problems(" and ".join(str(sheet.path) for sheet in sheets))
     rows: list[ItemScores] = []
-    seen: dict[str, Sheet] = {}
+    seen: dict[str, ScoreTable] = {}
     for sheet in sheets:
         side = "text" if "response_image_1" in sheet.rows[0] else "image"
         if seen.setdefault(side, sheet) is not sheet:
@@ -248,7 +248,7 @@ def colorswap(sheets: Sequence[Sheet]) -> Foreign:
         notes.append(f"no group score: only the {next(iter(seen))}s were asked for; name the other file too")
     model = re.search(r"(?:text|image)-(.+?)-colorswap", sheets[0].path.name)
     called = model[1] if model else ""
-    return Foreign("ColorSwap's answers", rows, True, notes, model=called, fit=lambda rows, _: (rows, ()))
+    return PublishedScores("ColorSwap's answers", rows, True, notes, model=called, fit=lambda rows, _: (rows, ()))
 
 
 def _colour(row: Mapping[str, Any], side: str, number: int) -> ItemScores:

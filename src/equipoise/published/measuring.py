@@ -31,7 +31,7 @@ from equipoise.published import aggregates
 from equipoise.published.logs.groups import items_of
 from equipoise.published.logs.said import Log
 from equipoise.published.reading import read_any
-from equipoise.published.sheets import Foreign
+from equipoise.published.sheets import PublishedScores
 
 OUTCOMES_ONLY = "outcomes only: no score was published, so a tie counts as a wrong answer"
 UNKNOWN = "unknown"
@@ -103,7 +103,7 @@ def _folder(name: str) -> str:
 
 
 def _run(
-    found: Foreign, benchmark: Benchmark, files: Sequence[Path], subject: str, about: Mapping[str, str], *,
+    found: PublishedScores, benchmark: Benchmark, files: Sequence[Path], subject: str, about: Mapping[str, str], *,
     out: str | Path | None, average: str | None = None, model: str | None = None, seed: int = 0,
     metrics: Sequence[Metric] = (),
 ) -> Result:  # fmt: skip
@@ -187,7 +187,7 @@ def _parts(
     }
 
 
-def _benchmark_id(found: Foreign, benchmark: Benchmark) -> BenchmarkId:
+def _benchmark_id(found: PublishedScores, benchmark: Benchmark) -> BenchmarkId:
     """Which items; where their texts were not published, they are known by their ids."""
     about = benchmark_id(found.items, benchmark)
     if not found.items:
@@ -196,7 +196,7 @@ def _benchmark_id(found: Foreign, benchmark: Benchmark) -> BenchmarkId:
     return about
 
 
-def _unknown(found: Foreign) -> list[str]:
+def _unknown(found: PublishedScores) -> list[str]:
     """What the record of a run that was scored here would say."""
     lacking = ["the photos' bytes", "the model's weights and preprocessing"]
     lacking += [] if found.items else ["texts"]
@@ -204,8 +204,8 @@ def _unknown(found: Foreign) -> list[str]:
 
 
 def fitted(
-    foreign: Foreign, benchmark: Benchmark, items: Sequence[Item] | None, splits: Sequence[str], subject: str
-) -> Foreign:
+    foreign: PublishedScores, benchmark: Benchmark, items: Sequence[Item] | None, splits: Sequence[str], subject: str
+) -> PublishedScores:
     """With rows under the ids of the benchmark's items, and the items as far as they are known."""
     rows, notes = foreign.rows, [OUTCOMES_ONLY] if foreign.outcomes_only else []
     if splits and foreign.layout == "equipoise" and items is None:

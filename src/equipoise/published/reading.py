@@ -15,10 +15,10 @@ from typing import Any
 from equipoise.benchmarks.predicate_noun import ROWS
 from equipoise.core.errors import Problems, UserError, missing_columns
 from equipoise.data.readers.item_tables import TABLES, read_table
-from equipoise.data.readers.records import EMPTY, Row, kind_of, rows, short
+from equipoise.data.readers.records import EMPTY, Row, rows, short, suffix_of
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores, require_finite
 from equipoise.published import answers, scores, wordings
-from equipoise.published.sheets import Foreign, Sheet, check_single
+from equipoise.published.sheets import PublishedScores, ScoreTable, check_single
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Layout:
 
     benchmark: str
     columns: tuple[str, ...]  # that a record has, by which the layout is known
-    read: Callable[[Sequence[Sheet]], Foreign]
+    read: Callable[[Sequence[ScoreTable]], PublishedScores]
     what: str  # the file is, in words
     label: str = ""  # a pattern of the first record's label
     files: int = 1  # at most
@@ -69,14 +69,14 @@ LAYOUTS = (
 )
 
 
-def read_any(paths: Sequence[Path], benchmark: str | None) -> Foreign:
+def read_any(paths: Sequence[Path], benchmark: str | None) -> PublishedScores:
     """The scores of the named benchmark in `paths`, in our layout or a published one."""
     paths, known, passed = _known(paths)
     layout = known[0]
     if layout is None:
         if len(paths) > 1:
             raise UserError(f"{paths[1]}: scores are one file; a second is for another wording of the same items")
-        return _own_table(paths[0]) if _is_table(paths[0]) else Foreign("equipoise", read_scores(paths[0]))
+        return _own_table(paths[0]) if _is_table(paths[0]) else PublishedScores("equipoise", read_scores(paths[0]))
     if other := [path for path, one in zip(paths, known, strict=True) if one != layout]:
         raise UserError(f"{other[0]}: not of the same layout as {paths[0]}, {layout.what}")
     wanted = layout.several if layout.several and len(paths) > 1 else layout.benchmark
@@ -112,7 +112,7 @@ def _known(paths: Sequence[Path]) -> tuple[Sequence[Path], list[Layout | None], 
 
 
 def _is_table(path: Path) -> bool:
-    return kind_of(path) in TABLES
+    return suffix_of(path) in TABLES
 
 
 def _records(path: Path, head: dict[str, Any]) -> Iterator[Row]:
@@ -165,10 +165,10 @@ def _texts(path: Path, caption: str) -> UserError:
     )
 
 
-def _sheet(path: Path, layout: Layout) -> Sheet:
+def _sheet(path: Path, layout: Layout) -> ScoreTable:
     """The rows of a file; each has the columns of its layout and all are of one model."""
     head: dict[str, Any] = {}
-    sheet = Sheet(path, [], [], Problems(f"{path}: not {layout.what}"), head)
+    sheet = ScoreTable(path, [], [], Problems(f"{path}: not {layout.what}"), head)
     for where, value, problem in _records(path, head):
         if problem == EMPTY:
             continue
@@ -183,7 +183,7 @@ def _sheet(path: Path, layout: Layout) -> Sheet:
     return sheet
 
 
-def _own_table(path: Path) -> Foreign:
+def _own_table(path: Path) -> PublishedScores:
     """The scores of a table; every problem of the file is raised at once."""
     captions: list[str] = []
 
@@ -201,7 +201,7 @@ def _own_table(path: Path) -> Foreign:
             raise _texts(path, captions[0]) from None
         raise
     require_finite(found, str(path))
-    return Foreign("equipoise", Scores(found))
+    return PublishedScores("equipoise", Scores(found))
 
 
 def _number(cell: str) -> bool:

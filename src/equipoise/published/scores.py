@@ -14,9 +14,9 @@ from equipoise.core.errors import UserError
 from equipoise.data.items import Item
 from equipoise.evaluation.scores import TextScores
 from equipoise.published.sheets import (
-    Foreign,
+    PublishedScores,
     Rows,
-    Sheet,
+    ScoreTable,
     check_counts,
     check_doubled,
     check_finite,
@@ -33,7 +33,7 @@ WINOGROUND = 400  # examples
 FOUR = ("c0_i0", "c1_i0", "c0_i1", "c1_i1")
 
 
-def winoground(sheets: Sequence[Sheet]) -> Foreign:
+def winoground(sheets: Sequence[ScoreTable]) -> PublishedScores:
     (sheet,) = sheets
     labels, scores = sheet.texts("label"), sheet.numbers("score")
     check_finite(sheet.problems, labels, scores)
@@ -46,13 +46,13 @@ def winoground(sheets: Sequence[Sheet]) -> Foreign:
         images = [f"ex_{number}_img_0.png", f"ex_{number}_img_1.png"]
         four = [score[f"{number}_{part}"] for part in FOUR]
         rows.append(two_by_two(item_id("winoground", "test", number), images, {"split": "test"}, four))
-    return Foreign("Winoground's labels", rows)
+    return PublishedScores("Winoground's labels", rows)
 
 
 RATED = ("i0c0_result", "i0c1_result", "i1c0_result", "i1c1_result")
 
 
-def rated(sheets: Sequence[Sheet]) -> Foreign:
+def rated(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """A judge's number and reasons for each image and caption of an example (VIEScore with GPT-4V)."""
     (sheet,) = sheets
     rows, without = [], []
@@ -65,10 +65,10 @@ def rated(sheets: Sequence[Sheet]) -> Foreign:
         images = [f"ex_{row['key']}_img_0.png", f"ex_{row['key']}_img_1.png"]
         rows.append(two_by_two(item_id("winoground", "test", row["key"]), images, {"split": "test"}, four))
     note = f"without a number: {len(without):,} examples ({', '.join(without[:5])})" if without else ""
-    return Foreign("a judge's numbers for Winoground", rows, notes=[note])
+    return PublishedScores("a judge's numbers for Winoground", rows, notes=[note])
 
 
-def valse(sheets: Sequence[Sheet]) -> Foreign:
+def valse(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """Its numbers count the records of all files, valid or not, one file after another; only within an instrument are
     they sure to be unique. So items are matched in the order of the file, instrument by instrument."""
     (sheet,) = sheets
@@ -110,7 +110,7 @@ def valse(sheets: Sequence[Sheet]) -> Foreign:
         tags = {"split": instrument, "phenomenon": valse_benchmark.phenomenon(instrument)}
         caption, foil = score[instrument, key, "c"], score[instrument, key, "f"]
         rows.append(scored(item_id("valse", instrument, key), None, tags, caption, foil))
-    return Foreign("VALSE's labels", rows, fit=fit)
+    return PublishedScores("VALSE's labels", rows, fit=fit)
 
 
 PREDICATE_NOUN = ("id", "prob_target_match", "prob_distractor_match")
@@ -122,7 +122,7 @@ WITHIN = (
 )
 
 
-def predicate_noun(sheets: Sequence[Sheet]) -> Foreign:
+def predicate_noun(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """CLIP's file holds a softmax over the two sentences of a row, the others' files match probabilities of each. A
     softmax says nothing across wordings: 0.6 of one comparison is not more than 0.5 of another. Such files are known by
     rows that all add up to 1, and are measured by what they do say: each wording by its margin over its own wrong
@@ -155,10 +155,10 @@ def predicate_noun(sheets: Sequence[Sheet]) -> Foreign:
     note = WITHIN if files[0][2] else ""
     if len(files) == 1:
         note = "one wording alone: no Augmented accuracy; name the other wording's file second"
-    return Foreign("predicate-noun's result CSV", rows, notes=[note], fit=fit)
+    return PublishedScores("predicate-noun's result CSV", rows, notes=[note], fit=fit)
 
 
-def _wording(sheet: Sheet) -> tuple[list[float], list[float], bool]:
+def _wording(sheet: ScoreTable) -> tuple[list[float], list[float], bool]:
     """The scores of the right and the wrong sentence of each row, and whether they are a softmax over the two."""
     problems, ids = sheet.problems, sheet.texts("id")
     right, wrong = sheet.numbers("prob_target_match"), sheet.numbers("prob_distractor_match")
@@ -177,7 +177,7 @@ def _wording(sheet: Sheet) -> tuple[list[float], list[float], bool]:
 # {"model": ..., "subsets": {"swap_att": {"0": {...}}}}; the texts are in it, so the items are too.
 
 
-def sugarcrepe(sheets: Sequence[Sheet]) -> Foreign:
+def sugarcrepe(sheets: Sequence[ScoreTable]) -> PublishedScores:
     (sheet,) = sheets
     right, wrong = sheet.numbers("positive_score"), sheet.numbers("negative_score")
     check_finite(sheet.problems, sheet.places, [a + b for a, b in zip(right, wrong, strict=True)])
@@ -186,7 +186,7 @@ def sugarcrepe(sheets: Sequence[Sheet]) -> Foreign:
     return _in_order("SugarCrepe's cosines", sheet, rows, items)
 
 
-def sugarcrepe_pp(sheets: Sequence[Sheet]) -> Foreign:
+def sugarcrepe_pp(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """The cosines between the texts are there too, for TOT."""
     (sheet,) = sheets
     found = {name: sheet.numbers(name) for name in _COSINES}
@@ -209,7 +209,7 @@ PP = ("sample_id", "subset", *_COSINES, "caption2")
 SUGARCREPE = ("sample_id", "subset", "positive_score", "negative_score")
 
 
-def _items(sheet: Sheet, name: str) -> list[Item]:
+def _items(sheet: ScoreTable, name: str) -> list[Item]:
     """The items, by the benchmark's own code; all that is wrong with the file is raised."""
     problems, splits, known = sheet.problems, sheet.texts("subset"), by_fields.benchmark(name).splits
     problems.add_some(f"subsets that {name} does not have", sorted(set(splits) - known.keys()))
@@ -222,12 +222,12 @@ def _items(sheet: Sheet, name: str) -> list[Item]:
     return items
 
 
-def _in_order(layout: str, sheet: Sheet, rows: Rows, items: Sequence[Item]) -> Foreign:
+def _in_order(layout: str, sheet: ScoreTable, rows: Rows, items: Sequence[Item]) -> PublishedScores:
     """In the order of the benchmark's files, so that runs of the same items are the same items."""
     order = sorted(range(len(rows)), key=lambda place: items[place].tags["split"])
     language = str(sheet.head.get("language", "en"))
     pretrained = sheet.head.get("pretrained")
-    return Foreign(
+    return PublishedScores(
         layout,
         [rows[place] for place in order],
         items=[items[place] for place in order],
@@ -239,7 +239,7 @@ def _in_order(layout: str, sheet: Sheet, rows: Rows, items: Sequence[Item]) -> F
 STATEMENTS = {2024: "older_test", 1012: "older_dev"}  # as VSR was first published
 
 
-def vsr(sheets: Sequence[Sheet]) -> Foreign:
+def vsr(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """The score says how likely a statement is true. An item is the statement and its denial, whose score is one less
     the statement's: so Original accuracy is the accuracy at a threshold of 0.5, and the metric `truth` needs none."""
     (sheet,) = sheets
@@ -260,4 +260,4 @@ def vsr(sheets: Sequence[Sheet]) -> Foreign:
         right, wrong = (score, 1 - score) if label else (1 - score, score)
         tags = {"split": split, "label": str(label).lower(), "relation": relation}
         rows.append(scored(item_id("vsr", split, id_), None, tags, right, wrong))
-    return Foreign("VSR's labels and scores", rows, notes=["right or wrong at a threshold of 0.5"])
+    return PublishedScores("VSR's labels and scores", rows, notes=["right or wrong at a threshold of 0.5"])

@@ -22,7 +22,7 @@ _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ScoreTable:
     """The rows of one file, with their places; `problems` is of the file. `head` is what stands outside of them."""
 
     path: Path
@@ -58,7 +58,7 @@ def _number(value: Any) -> float | None:
 
 
 @dataclass(frozen=True)
-class Foreign:
+class PublishedScores:
     """What a published file says, as scores of items."""
 
     layout: str  # in words: "Winoground's labels"
@@ -90,7 +90,7 @@ def outcome(id_: str, image: str | None, won: bool, tags: dict[str, str], **more
     return scored(id_, image, tags, float(won), float(not won), **more)
 
 
-def made(sheet: Sheet, name: str, splits: Sequence[str], keys: Sequence[str]) -> list[Item]:
+def made(sheet: ScoreTable, name: str, splits: Sequence[str], keys: Sequence[str]) -> list[Item]:
     """The item of each row, by the benchmark's own reader; other texts go to the problems."""
     items = []
     kind, cases = by_fields.reader(name)

@@ -13,7 +13,7 @@ from typing import Any
 
 from equipoise.core.errors import Problems, UserError
 from equipoise.evaluation.scores import Answer, ItemScores
-from equipoise.published.sheets import Foreign, Sheet, check_doubled, check_single, outcome, scored
+from equipoise.published.sheets import PublishedScores, ScoreTable, check_doubled, check_single, outcome, scored
 
 VSR = tuple(
     "example_id condition statement original_statement relation ground_truth expected_transformed_label prediction "
@@ -23,7 +23,7 @@ FIRST = "normal"  # the condition of the statements as they are
 _TRUTH = ("True", "False")
 
 
-def vsr(sheets: Sequence[Sheet]) -> Foreign:
+def vsr(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """One file: its answers alone. Several: the statements as they are, and reworded ones, in any order. Where the
     rewording turns the truth ("above" to "below") only true statements count, because "not above" does not entail
     "below"."""
@@ -65,7 +65,9 @@ def vsr(sheets: Sequence[Sheet]) -> Foreign:
     total = 2 * len(rows)
     notes.append(f"{refused:,} of {total:,} answers are neither True nor False and count as wrong" if refused else "")
     model = _model(first[0])
-    return Foreign("VSR's answers in several wordings", rows, True, notes, model=model, fit=lambda rows, _: (rows, ()))
+    return PublishedScores(
+        "VSR's answers in several wordings", rows, True, notes, model=model, fit=lambda rows, _: (rows, ())
+    )
 
 
 def _is_reworded(rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -80,7 +82,7 @@ VSR_LINES = tuple(
 )
 
 
-def vsr_lines(sheets: Sequence[Sheet]) -> Foreign:
+def vsr_lines(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """One JSONL file of all conditions, without the columns that the statement as it is has already."""
     (whole,) = sheets
     by_condition: dict[str, list[dict[str, Any]]] = {}
@@ -97,13 +99,13 @@ def vsr_lines(sheets: Sequence[Sheet]) -> Foreign:
             row |= {"original_statement": first["statement"], "ground_truth": first["ground_truth"], "relation": ""}
             row["model_condition"] = model
         places = [f"{condition} {row['example_id']}" for row in known]
-        found += [Sheet(whole.path, [*known], places, Problems(f"{whole.path}, {condition}"))] if known else []
+        found += [ScoreTable(whole.path, [*known], places, Problems(f"{whole.path}, {condition}"))] if known else []
     if len(found) < 2:
         raise UserError(f"{whole.path}: conditions {', '.join(by_condition)}; expected {FIRST} and a reworded one")
     return vsr(found)
 
 
-def _model(sheet: Sheet) -> str:
+def _model(sheet: ScoreTable) -> str:
     return " ".join(filter(None, (str(sheet.rows[0].get(name) or "") for name in ("model_id", "model_condition"))))
 
 
@@ -133,7 +135,7 @@ def _in_wordings(before: Mapping[str, Any], row: Mapping[str, Any], called: str)
     return scored(id_, image, _tags(row, called), float(_right(before)), 0.5, positives=positives, answers=answers)
 
 
-def _statements(sheet: Sheet) -> Foreign:
+def _statements(sheet: ScoreTable) -> PublishedScores:
     """The answers to statements with one photo each, or with a blank one, another's or none."""
     condition = str(sheet.rows[0]["condition"])
     if _is_reworded(sheet.rows):
@@ -154,11 +156,11 @@ def _statements(sheet: Sheet) -> Foreign:
         "" if condition == FIRST else f"not the statement's own photo: {condition}",
         f"{refused:,} of {len(rows):,} answers are neither True nor False and count as wrong" if refused else "",
     )
-    return Foreign("VSR's answers", rows, True, notes, model=_model(sheet), fit=lambda rows, _: (rows, ()))
+    return PublishedScores("VSR's answers", rows, True, notes, model=_model(sheet), fit=lambda rows, _: (rows, ()))
 
 
 def _reworded(
-    sheet: Sheet, first: Sheet, answers: Mapping[str, Mapping[str, Any]]
+    sheet: ScoreTable, first: ScoreTable, answers: Mapping[str, Mapping[str, Any]]
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Each statement as it is and reworded, of those whose rewording has a known truth."""
     problems = Problems(f"{sheet.path}: not rewordings of {first.path}")
@@ -189,7 +191,7 @@ _PLACES = {  # an option, in any of its wordings, as `ground_truth` calls it
 }
 
 
-def whatsup(sheets: Sequence[Sheet]) -> Foreign:
+def whatsup(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """An item is a photo and a rewording: the first prompt and another wording of its options, each in every order.
     Prompts without options are a wording each."""
     (sheet,) = sheets
@@ -222,7 +224,7 @@ def whatsup(sheets: Sequence[Sheet]) -> Foreign:
     for label in dict.fromkeys(row["prompt_label"] for row in sheet.rows):
         right = [bool(answer.right) for some in asked.values() for row, answer in some if row["prompt_label"] == label]
         notes.append(f"accuracy with {label!r}: {sum(right) / len(right):.1%}")
-    return Foreign("What's Up's answers to several prompts", rows, True, notes, fit=lambda rows, _: (rows, ()))
+    return PublishedScores("What's Up's answers to several prompts", rows, True, notes, fit=lambda rows, _: (rows, ()))
 
 
 def _choice(row: Mapping[str, Any]) -> Answer:

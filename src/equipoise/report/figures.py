@@ -16,9 +16,9 @@ from equipoise.evaluation.metrics import METRICS, shown
 from equipoise.evaluation.record import ItemNumbers, Numbers
 from equipoise.report.chapters import Chapter
 from equipoise.report.orderings import CLASSES, OUTCOMES, shares
-from equipoise.report.plane import plane
 from equipoise.report.svg import at, axis, el, figure, key, line, link, model_mark, row, strip, table, top
 from equipoise.report.tables import in_words, percent, share, some_without_positive
+from equipoise.report.tradeoff import plane
 
 TICKS = (0, 25, 50, 75, 100)
 MOST_VALUES = 12  # of a tag in its figure; the table has all

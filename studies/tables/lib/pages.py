@@ -10,7 +10,7 @@ from equipoise.benchmarks.replace.build import LEXICON
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item
 from equipoise.evaluation.averages import MOST_GROUPS, summarise
-from equipoise.evaluation.comparing.differences import Run
+from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemNumbers
 from studies.tables.lib.chart import line_chart
@@ -70,7 +70,7 @@ def _first_edit(item: Item) -> str:
     return f"{edit.source} -> {edit.to}" if edit is not None and edit.source and edit.to else ""
 
 
-def _by_edit(run: Run, edits: Mapping[str, str]) -> dict[str, ItemNumbers]:
+def _by_edit(run: LoadedRun, edits: Mapping[str, str]) -> dict[str, ItemNumbers]:
     """The numbers of each phrase, the most frequent ones."""
     kept = {edit for edit, _ in Counter(edits.values()).most_common(MOST_GROUPS)}
     rows = []

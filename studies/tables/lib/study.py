@@ -29,7 +29,15 @@ from equipoise.core.stats import RESAMPLES, percentile_interval
 from equipoise.data.images import ImageProblem, ImageSource
 from equipoise.data.items import Item
 from equipoise.evaluation.averages import leaves
-from equipoise.evaluation.comparing.differences import Run, average, difference, grouped, joined, leaves_of, load_run
+from equipoise.evaluation.comparing.differences import (
+    LoadedRun,
+    average,
+    difference,
+    grouped,
+    joined,
+    leaves_of,
+    load_run,
+)
 from equipoise.evaluation.record import Difference, Interval, Number, Numbers
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.run import evaluate, evaluate_set
@@ -213,7 +221,7 @@ class Study:
 
     # ------------------------------------------------------------------ reading
 
-    def runs(self, job: Job, column: str) -> list[Run] | None:
+    def runs(self, job: Job, column: str) -> list[LoadedRun] | None:
         """The runs of a model, one a seed, on what stands for a column; None where nothing does."""
         where = self.column(column)
         if not where.tests or not self.form.can(job):
@@ -247,7 +255,7 @@ class Study:
         path, least = self._rule(first[0], column)
         return difference(first * len(second) if len(first) == 1 else first, second, path=path, least=least)
 
-    def _rule(self, run: Run, column: str) -> tuple[Sequence[str], int]:
+    def _rule(self, run: LoadedRun, column: str) -> tuple[Sequence[str], int]:
         """How the items of a column are averaged; see `Column`."""
         where = self.column(column)
         if where.over or len(where.tests) > 1:

@@ -14,7 +14,7 @@ from tests.evaluation.comparing.exact import mcnemar
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.evaluation.comparing import inference
-from equipoise.evaluation.comparing.differences import Run, difference, leaves_of, per_item
+from equipoise.evaluation.comparing.differences import LoadedRun, difference, leaves_of, per_item
 from equipoise.evaluation.comparing.folders import _holding, flips
 from equipoise.evaluation.comparing.gate import Gate, check_gates, read_gate
 from equipoise.evaluation.comparing.models import Model, compare_models, contributions, place, require_seeds
@@ -23,7 +23,7 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Comparison, Interval, RunRecord
 from equipoise.evaluation.scores import ItemScores
 
-MakeRun = Callable[..., Run]
+MakeRun = Callable[..., LoadedRun]
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def run(make_record: Callable[..., RunRecord]) -> MakeRun:
         splits: str = "",
         an_image: int = 2,
         name: str = "run",
-    ) -> Run:
+    ) -> LoadedRun:
         rows = [
             ItemScores(
                 id=str(index),
@@ -48,7 +48,7 @@ def run(make_record: Callable[..., RunRecord]) -> MakeRun:
             )
             for index, value in enumerate(original)
         ]
-        return Run(Path(name), (make_record(),), rows, outcomes_of(rows))
+        return LoadedRun(Path(name), (make_record(),), rows, outcomes_of(rows))
 
     return make
 
@@ -167,7 +167,7 @@ def test_what_is_no_seed(run: MakeRun) -> None:
         require_seeds(Model("x", [one, run([0, 1])]))
     record = one.records[0]
     other = record.model.model_copy(update={"weight_sha256": "other", "architecture": {"class": "another"}})
-    changed = Run(one.folder, (record.model_copy(update={"model": other}),), one.rows, one.outcomes)
+    changed = LoadedRun(one.folder, (record.model_copy(update={"model": other}),), one.rows, one.outcomes)
     with pytest.raises(UserError, match="different architecture"):
         require_seeds(Model("x", [one, changed]))
 

@@ -47,7 +47,7 @@ def rows(
     of Parquet from its schema.
     """
     require_file(path)
-    kind = kind_of(path)
+    kind = suffix_of(path)
     if is_table(path):
         header, found = table(path, quoted=quoted)
         for line, cells in found:
@@ -65,7 +65,7 @@ TYPED = {".json", ".jsonl", ".ndjson", ".parquet"}
 
 def is_table(path: Path) -> bool:
     """Whether its cells are text, whatever is in them."""
-    kind = kind_of(path)
+    kind = suffix_of(path)
     return kind in {".csv", ".tsv"} or (kind not in TYPED and not _is_json(path))
 
 
@@ -89,7 +89,7 @@ def holds_lines(path: Path) -> bool:
     others write a JSON list over many lines and call it .jsonl."""
     filled = (text.strip() for _, text, _ in lines(path, errors="replace") if text.strip())
     first, second = next(filled, ""), next(filled, "")
-    if kind_of(path) == ".jsonl":
+    if suffix_of(path) == ".jsonl":
         return not (first.endswith(("[", "{", ",")) and second)
     try:
         return isinstance(json.loads(first), dict) and second.startswith("{")
@@ -300,7 +300,7 @@ def element(window: Window, name: str) -> Any:
         return value
 
 
-def kind_of(path: Path) -> str:
+def suffix_of(path: Path) -> str:
     """.json for captions.json and captions.json.gz."""
     return (Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
 
@@ -358,7 +358,7 @@ def table(
     """
     text = read_text(path).removeprefix("\ufeff")
     first = text.partition("\n")[0]
-    usual = "\t" if kind_of(path) == ".tsv" else ","
+    usual = "\t" if suffix_of(path) == ".tsv" else ","
     delimiter = ";" if usual not in first and ";" in first else usual  # as Excel writes a CSV where 1,5 is a number
     found = cells(io.StringIO(text, newline=""), delimiter, quoted)
     problems = Problems(str(path))

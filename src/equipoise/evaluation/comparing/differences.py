@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 from equipoise.core import stats
 from equipoise.core.errors import UserError
-from equipoise.evaluation.averages import Leaves, leaves, number_of
-from equipoise.evaluation.metrics import Metric
+from equipoise.evaluation.averages import NEED_SCORES, Leaves, leaves, number_of
+from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import Outcomes, outcomes_of
 from equipoise.evaluation.record import Change, Difference, Interval, Numbers, RunRecord
-from equipoise.evaluation.results import metrics_of, read_outcomes, read_run
+from equipoise.evaluation.results import is_outcomes_only, metrics_of, read_outcomes, read_run
 from equipoise.evaluation.scores import ItemScores, Scores
 
 
 @dataclass(frozen=True)
-class Run:
+class LoadedRun:
     """One finished run, read back; or several benchmarks of one model, `joined`."""
 
     folder: Path
@@ -52,40 +52,43 @@ class Run:
         """Digests of the photos; None where a blind model read none."""
         return [record.images.sha256 if record.images.count else None for record in self.records]
 
-    def where(self, tag: str, value: str) -> Run:
+    def where(self, tag: str, value: str) -> LoadedRun:
         rows = [row for row in self.rows if row.tags.get(tag) == value]
-        return Run(self.folder, self.records, rows, outcomes_of(rows))
+        return LoadedRun(self.folder, self.records, rows, outcomes_of(rows))
 
     @property
     def metrics(self) -> list[Metric]:
         """The metrics that were measured: ours, and the user's own. Of joined runs ours alone."""
-        known = set.intersection(*({row.name for row in metrics_of(record)} for record in self.records))
-        own = self.outcomes.own
-        return [row for row in metrics_of(self.records[0]) if row.name in (known if row.own is None else own)]
+        if self.outcomes.own:
+            return metrics_of(self.records[0])
+        left_out = NEED_SCORES if any(map(is_outcomes_only, self.records)) else ()
+        return [row for row in ROWS if row.name not in left_out]
 
 
-def load_run(folder: str | Path) -> Run:
+def load_run(folder: str | Path) -> LoadedRun:
     """A run folder's result and scores; what was edited is refused."""
     folder = Path(folder)
     record, rows = read_run(folder)
     if record.kind != "items":
         raise UserError(f"{folder}: a run of {record.kind}, where one of items was expected")
-    return Run(folder, (record,), rows, read_outcomes(folder, record, rows))
+    return LoadedRun(folder, (record,), rows, read_outcomes(folder, record, rows))
 
 
-def joined(runs: Sequence[Run]) -> Run:
+def joined(runs: Sequence[LoadedRun]) -> LoadedRun:
     """Several benchmarks of one model as one run, each item tagged with its `benchmark`: REPLACE is such a pair."""
     rows = [
         row.model_copy(update={"id": f"{run.name}/{row.id}", "tags": {**row.tags, "benchmark": run.name}})
         for run in runs
         for row in run.rows
     ]
-    return Run(runs[0].folder.parent, tuple(record for run in runs for record in run.records), rows, outcomes_of(rows))
+    return LoadedRun(
+        runs[0].folder.parent, tuple(record for run in runs for record in run.records), rows, outcomes_of(rows)
+    )
 
 
 def difference(
-    first: Sequence[Run],
-    second: Sequence[Run],
+    first: Sequence[LoadedRun],
+    second: Sequence[LoadedRun],
     seed: int = 0,
     resamples: int = stats.RESAMPLES,
     path: Sequence[str] = (),
@@ -99,7 +102,7 @@ def difference(
     return measured_difference(first, second, seed, resamples, path, least)[0]
 
 
-class Measured(NamedTuple):
+class PairedRuns(NamedTuple):
     """The numbers behind a difference, one column per metric."""
 
     metrics: list[Metric]
@@ -111,8 +114,8 @@ class Measured(NamedTuple):
 
 
 def measured_difference(
-    first: Sequence[Run], second: Sequence[Run], seed: int, resamples: int, path: Sequence[str], least: int
-) -> tuple[Difference, Measured]:
+    first: Sequence[LoadedRun], second: Sequence[LoadedRun], seed: int, resamples: int, path: Sequence[str], least: int
+) -> tuple[Difference, PairedRuns]:
     """`difference`, and the numbers behind it: resampling a million items twice is a waste."""
     same_items([*first, *second])
     outcomes = first[0].outcomes
@@ -133,10 +136,10 @@ def measured_difference(
         runs=(len(first), len(second)),
         changes=changes,
     )
-    return whole, Measured(metrics, groups, before, after, change, average)
+    return whole, PairedRuns(metrics, groups, before, after, change, average)
 
 
-def shared_metrics(runs: Sequence[Run]) -> list[Metric]:
+def shared_metrics(runs: Sequence[LoadedRun]) -> list[Metric]:
     """The metrics that all runs have and that some item is asked; one of the user's own must be the same in all."""
     found = runs[0].metrics
     for run in runs[1:]:
@@ -153,7 +156,7 @@ def shared_metrics(runs: Sequence[Run]) -> list[Metric]:
 
 
 def average(
-    runs: Sequence[Run], path: Sequence[str] = (), least: int = 1, seed: int = 0, resamples: int = stats.RESAMPLES
+    runs: Sequence[LoadedRun], path: Sequence[str] = (), least: int = 1, seed: int = 0, resamples: int = stats.RESAMPLES
 ) -> Numbers:
     """The numbers of one model over its runs (seeds): an item's outcome is their mean."""
     same_items(runs)
@@ -185,7 +188,7 @@ def per_item(outcomes: Outcomes, metrics: Sequence[Metric]) -> stats.Floats:
     return np.stack([columns[row.name] - columns[row.less] if row.less else columns[row.name] for row in metrics], 1)
 
 
-def leaves_of(run: Run, path: Sequence[str], least: int) -> Leaves:
+def leaves_of(run: LoadedRun, path: Sequence[str], least: int) -> Leaves:
     found = leaves(run.outcomes.tags, path, least)
     if found is None:
         raise UserError(f"{run.folder}: no group of {'/'.join(path)} has {least} items or more, so nothing is averaged")
@@ -204,7 +207,7 @@ def images_of(values: stats.Floats, outcomes: Outcomes, groups: Leaves) -> list[
     return stats.distinct_by(outcomes.cluster[groups.kept], ~np.isnan(values[groups.kept]))
 
 
-def same_items(runs: Sequence[Run]) -> None:
+def same_items(runs: Sequence[LoadedRun]) -> None:
     """Paired means the same items, in the same order, with the same texts and the same photos."""
     reference = runs[0]
     for run in runs[1:]:

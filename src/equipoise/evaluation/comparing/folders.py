@@ -13,7 +13,7 @@ import numpy as np
 from equipoise.benchmarks.base import PLAIN
 from equipoise.core import stats
 from equipoise.core.errors import UserError
-from equipoise.evaluation.comparing.differences import Run, load_run, per_item, shared_metrics
+from equipoise.evaluation.comparing.differences import LoadedRun, load_run, per_item, shared_metrics
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import Model, Placed, compare_models, place, require_seeds
 from equipoise.evaluation.record import Change, Comparison, Interval, Metrics
@@ -195,7 +195,7 @@ def _all(seeds: Sequence[dict[str, Path]]) -> list[str]:
     return list(dict.fromkeys(name for one in seeds for name in one))
 
 
-def rule_of(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
+def rule_of(run: LoadedRun, wanted: str | None) -> tuple[str, list[str], int]:
     """The name, tags and least group of the rule to compare by."""
     metrics = run.records[0].metrics
     wanted = wanted or metrics.rule

@@ -27,7 +27,7 @@ from equipoise.core.stats import Floats
 from equipoise.evaluation.averages import Leaves
 from equipoise.evaluation.comparing import inference
 from equipoise.evaluation.comparing.differences import (
-    Run,
+    LoadedRun,
     images_of,
     leaves_of,
     measured_difference,
@@ -44,7 +44,7 @@ class Model:
     """A configuration: its runs differ by seed alone."""
 
     name: str
-    runs: Sequence[Run]
+    runs: Sequence[LoadedRun]
 
 
 def require_seeds(model: Model) -> None:
@@ -65,8 +65,8 @@ def require_seeds(model: Model) -> None:
 
 
 def compare_models(
-    first: Sequence[Run],
-    second: Sequence[Run],
+    first: Sequence[LoadedRun],
+    second: Sequence[LoadedRun],
     seed: int = 0,
     path: Sequence[str] = (),
     least: int = 1,

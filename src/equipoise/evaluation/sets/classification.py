@@ -22,7 +22,7 @@ from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets.retrieval import distinct
 from equipoise.evaluation.sets.rows import ClassRow
-from equipoise.evaluation.sets.scoring import Measured, means, vectors
+from equipoise.evaluation.sets.scoring import Estimate, means, vectors
 from equipoise.models.base import kind_of
 
 _BYTES = 64 * 2**20  # of scores at a time
@@ -83,7 +83,7 @@ def ranked(
 
 def measure(
     rows: Sequence[ClassRow], counts: Mapping[str, int], seed: int, resamples: int
-) -> tuple[dict[str, Measured], NDArray[np.int64], int]:
+) -> tuple[dict[str, Estimate], NDArray[np.int64], int]:
     """Accuracy@1, accuracy@5 (where there are more than five classes), and the mean of the classes' recalls."""
     cluster = stats.numbered(row.image for row in rows)
     rank, label = np.array([row.rank for row in rows]), np.array([row.label for row in rows])
@@ -97,5 +97,5 @@ def measure(
     with np.errstate(invalid="ignore"):
         per_class = np.nanmean(spread[..., 0], axis=1)  # a class that a resample misses has no recall there
     images = stats.distinct(cluster)
-    found["mean_per_class_recall"] = Measured(float(measured[:, 0].mean()), per_class, len(rows), images)
+    found["mean_per_class_recall"] = Estimate(float(measured[:, 0].mean()), per_class, len(rows), images)
     return found, cluster, sum(row.tie for row in rows)

@@ -30,7 +30,7 @@ from equipoise.embedding.cache import ScoringOptions, default_world
 from equipoise.evaluation.record import BenchmarkId, Change, Interval, Metrics
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets import classification, ratings, retrieval
-from equipoise.evaluation.sets.scoring import Measured, digests, numbers
+from equipoise.evaluation.sets.scoring import Estimate, digests, numbers
 from equipoise.evaluation.task import Fields, FromTexts, Lines, Task
 from equipoise.models.base import NEEDS_NEGATIVES, kind_of
 
@@ -38,7 +38,7 @@ from equipoise.models.base import NEEDS_NEGATIVES, kind_of
 @dataclass(frozen=True)
 class SetKind:
     score: Callable[[Any, Any, ScoringOptions, Scoring], Sequence[Any]]
-    measure: Callable[[Sequence[Any], Mapping[str, int], int, int], tuple[dict[str, Measured], Any, int]]
+    measure: Callable[[Sequence[Any], Mapping[str, int], int, int], tuple[dict[str, Estimate], Any, int]]
 
 
 SETS = {

@@ -19,7 +19,7 @@ from equipoise.data.readers.sets.kinds import RatingSet
 from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring, cosines
 from equipoise.evaluation.sets.rows import RatingRow
-from equipoise.evaluation.sets.scoring import Measured, pair_scores, vectors
+from equipoise.evaluation.sets.scoring import Estimate, pair_scores, vectors
 from equipoise.models.base import kind_of
 
 _TOGETHER = 256  # resamples at a time
@@ -64,7 +64,7 @@ def _of_pairs(model: Any, data: RatingSet, how: ScoringOptions, log: Scoring) ->
 
 def measure(
     rows: Sequence[RatingRow], counts: Mapping[str, int], seed: int, resamples: int
-) -> tuple[dict[str, Measured], NDArray[np.int64], int]:
+) -> tuple[dict[str, Estimate], NDArray[np.int64], int]:
     """The correlation, and how many pairs share their score with a pair that people rated differently."""
     cluster = stats.numbered(row.image for row in rows)
     scores, ratings = np.array([row.score for row in rows]), np.array([row.rating for row in rows])
@@ -76,7 +76,7 @@ def measure(
     ]
     value = float(spearman(scores, ratings, np.ones((1, len(rows))))[0])
     resampled = np.concatenate([np.zeros(0), *spread])
-    found = {"spearman": Measured(value, resampled, len(rows), stats.distinct(cluster), share=False)}
+    found = {"spearman": Estimate(value, resampled, len(rows), stats.distinct(cluster), share=False)}
     return found, cluster, _ties(scores, ratings)
 
 

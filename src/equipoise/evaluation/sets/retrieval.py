@@ -24,7 +24,7 @@ from equipoise.data.readers.sets.kinds import Caption, CaptionSet
 from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets.rows import RetrievalRow
-from equipoise.evaluation.sets.scoring import Measured, means, pair_scores, vectors
+from equipoise.evaluation.sets.scoring import Estimate, means, pair_scores, vectors
 from equipoise.models.base import kind_of
 
 _logger = logging.getLogger(__name__)
@@ -158,7 +158,7 @@ def _ranked(rows_of: RowsOf, own: NDArray[np.int64], count: int, weight: NDArray
 
 def measure(
     rows: Sequence[RetrievalRow], counts: Mapping[str, int], seed: int, resamples: int
-) -> tuple[dict[str, Measured], NDArray[np.int64], int]:
+) -> tuple[dict[str, Estimate], NDArray[np.int64], int]:
     """Recall@1, 5 and 10 of text to image and of image to text; a caption is resampled with its photo."""
     cluster = stats.numbered(row.image for row in rows)
     rank = np.array([row.rank for row in rows])

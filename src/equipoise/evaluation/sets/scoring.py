@@ -98,7 +98,7 @@ def pair_scores(
 
 
 @dataclass(frozen=True)
-class Measured:
+class Estimate:
     """An estimate with its bootstrap samples and sample size."""
 
     value: float
@@ -122,7 +122,7 @@ def means(
     cluster: NDArray[np.int64],
     seed: int,
     resamples: int,
-) -> dict[str, Measured]:
+) -> dict[str, Estimate]:
     """The mean of each column over the rows that its mask names."""
     values = np.stack([np.where(mask, column, 0.0) for column, mask in columns.values()], axis=1)
     counts = np.stack([mask for _, mask in columns.values()], axis=1).astype(np.float64)
@@ -130,12 +130,12 @@ def means(
     measured, spread = stats.grouped_ratios(values.astype(np.float64), counts, cluster, everything, seed, resamples)
     images = stats.distinct_by(cluster, counts)
     return {
-        name: Measured(float(measured[0, place]), spread[:, 0, place], int(counts[:, place].sum()), images[place])
+        name: Estimate(float(measured[0, place]), spread[:, 0, place], int(counts[:, place].sum()), images[place])
         for place, name in enumerate(columns)
     }
 
 
-def numbers(found: Mapping[str, Measured], cluster: NDArray[np.int64], ties: int | np.integer) -> ItemNumbers:
+def numbers(found: Mapping[str, Estimate], cluster: NDArray[np.int64], ties: int | np.integer) -> ItemNumbers:
     """The record of what was measured; a number that is undefined (a constant model has no correlation) is left out."""
     return ItemNumbers(
         n=len(cluster),

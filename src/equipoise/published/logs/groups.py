@@ -16,7 +16,7 @@ from equipoise.data.readers.records import short
 from equipoise.evaluation.answers import Answer
 from equipoise.evaluation.scores import ItemScores
 from equipoise.published.logs.said import LETTERS, Log, Read, Said, plain, read
-from equipoise.published.sheets import Foreign
+from equipoise.published.sheets import PublishedScores
 
 _OF_FILES = ("prompt", "context", "picture")
 MOST_KEPT = 400  # characters of a question that a run keeps
@@ -25,7 +25,7 @@ Record = TypeVar("Record", ItemScores, Answer)
 _NAMES = {one: set(one.model_fields) for one in (ItemScores, Answer)}
 
 
-def items_of(log: Log) -> Foreign:
+def items_of(log: Log) -> PublishedScores:
     """The log as items with answers."""
     if not log.rows:
         raise UserError(f"{_names(log)}: no answers in it")
@@ -56,7 +56,7 @@ def items_of(log: Log) -> Foreign:
     notes += _unread(unread, sum(len(row.answers) for row in rows))
     notes += [line for name in _OF_FILES if name in variants for line in _by_variant(rows, name)]
     notes += [*_never_change(rows), *_unshuffled(groups, rows)]
-    return Foreign(f"{log.harness}: {log.dataset}", rows, notes=notes, model=log.model)
+    return PublishedScores(f"{log.harness}: {log.dataset}", rows, notes=notes, model=log.model)
 
 
 def _light(record: Record) -> Record:

@@ -19,9 +19,9 @@ from equipoise.data.readers.records import (
     element,
     is_table,
     json_array,
-    kind_of,
     require_file,
     rows,
+    suffix_of,
 )
 from equipoise.data.readers.xlsx import opened_zip, sheet_rows
 
@@ -31,7 +31,7 @@ LISTS = ("samples", "logs")  # of a large object: the list of its records
 def records(path: Path, problems: Problems | None = None) -> Iterator[dict[str, Any]]:
     """The records of a file, one at a time. Broken lines go to `problems`, which the caller shows."""
     require_file(path)
-    kind = kind_of(path)
+    kind = suffix_of(path)
     if kind == ".xlsx":
         yield from (row for _, row in sheet_rows(path))
     elif kind in {".csv", ".tsv"} or (kind not in {".json", ".jsonl", ".eval"} and is_table(path)):
@@ -70,9 +70,9 @@ def _text(path: Path) -> IO[str]:
 
 def is_object(path: Path) -> bool:
     """Whether a file is one JSON object with a list of records, or a zip of them."""
-    if kind_of(path) == ".eval":
+    if suffix_of(path) == ".eval":
         return True
-    if kind_of(path) != ".json":
+    if suffix_of(path) != ".json":
         return False
     with as_text(path) as handle:
         return handle.read(4096).lstrip("\ufeff \t\r\n")[:1] == "{" and any(
@@ -83,7 +83,7 @@ def is_object(path: Path) -> bool:
 def members(path: Path) -> Iterator[tuple[str, Any]]:
     """(name, value) of each member of a large JSON object; each element of a list in LISTS comes alone. An .eval zip
     has the same members: those of its header, then its samples."""
-    if kind_of(path) == ".eval":
+    if suffix_of(path) == ".eval":
         yield from _zipped(path)
         return
     with as_text(path) as handle:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from equipoise.core.errors import UserError
 from equipoise.core.plugins import load_named
-from equipoise.data.readers.records import kind_of
+from equipoise.data.readers.records import suffix_of
 from equipoise.published.logs import columns as named_columns
 from equipoise.published.logs import inspect_ai, llava, samples, vlmevalkit
 from equipoise.published.logs.opening import records
@@ -56,7 +56,7 @@ def read_logs(paths: Sequence[Path], columns: str = "", own: str | None = None) 
         try:
             harness = harness_of(file, harnesses)
         except UserError as error:
-            if file in paths and kind_of(file) in {".xlsx", ".eval"}:
+            if file in paths and suffix_of(file) in {".xlsx", ".eval"}:
                 raise
             passed.append(str(error).partition("\n")[0])
             continue
@@ -74,7 +74,7 @@ def refuse_unknown(paths: Sequence[Path]) -> None:
     for path in paths:
         if held := sorted(file for file in path.rglob("items.jsonl") if file.with_name("result.json").exists()):
             raise UserError(f"{path}: a run folder; its scores: equipoise metrics {held[0]}")
-    if any(path.is_dir() or kind_of(path) in {".xlsx", ".eval"} for path in paths):
+    if any(path.is_dir() or suffix_of(path) in {".xlsx", ".eval"} for path in paths):
         names = ", ".join(one.name for one in HARNESSES)
         raise UserError(
             f"{' '.join(map(str, paths))}: no log of {names} in it. Name the columns of another file: --columns "
@@ -85,5 +85,5 @@ def refuse_unknown(paths: Sequence[Path]) -> None:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = (file for file in path.rglob("*") if file.is_file() and kind_of(file) in KINDS and file.name[0] != ".")
+    found = (file for file in path.rglob("*") if file.is_file() and suffix_of(file) in KINDS and file.name[0] != ".")
     return sorted(file for file in found if not file.name.endswith(SUMMARIES))

@@ -20,9 +20,9 @@ from pydantic import ValidationError
 from equipoise.core.errors import UserError, printable, reading
 from equipoise.core.files import no_such_file, opened, whole
 from equipoise.data.items import ImageRef
-from equipoise.data.readers.captions.json_layouts import LONGEST, Raw, read_json
+from equipoise.data.readers.captions.json_layouts import LONGEST, RawCaption, read_json
 from equipoise.data.readers.captions.layouts import read_parquet, read_table, read_tar, read_txt
-from equipoise.data.readers.records import kind_of
+from equipoise.data.readers.records import suffix_of
 
 MOST_TOGETHER = 50  # captions of one image; a file with the same image on every line must not fill the memory
 
@@ -99,7 +99,7 @@ def _image_path(value: str) -> tuple[str | None, str]:
 def read_captions(path: str | Path, limit: int | None = None) -> Iterator[Group]:
     """The captions of a file, or of all files of a folder, grouped by image; the first `limit` captions."""
     files = caption_files(path)
-    raws: Iterable[Raw] = (raw for file in files for raw in _raw_records(file, several=len(files) > 1))
+    raws: Iterable[RawCaption] = (raw for file in files for raw in _raw_records(file, several=len(files) > 1))
     numbered = enumerate(islice(raws, limit))
     place = 0
     for key, members in groupby(_placed(numbered), key=lambda member: member[0]):
@@ -115,7 +115,7 @@ def read_captions(path: str | Path, limit: int | None = None) -> Iterator[Group]
 Placed = tuple[str | None, str | None, Record | tuple[str, str]]
 
 
-def _placed(numbered: Iterable[tuple[int, Raw]]) -> Iterator[Placed]:
+def _placed(numbered: Iterable[tuple[int, RawCaption]]) -> Iterator[Placed]:
     """(what is the same for all captions of an image, the image, the record or (where, reason)).
 
     What was refused without an image must not part the captions around it.
@@ -139,7 +139,7 @@ def caption_files(path: str | Path) -> list[Path]:
     """The file itself, or the caption files of a folder in the order of their names."""
     path = Path(path)
     if path.is_dir():
-        found = sorted(file for file in path.iterdir() if kind_of(file) in _READERS and _is_readable(file))
+        found = sorted(file for file in path.iterdir() if suffix_of(file) in _READERS and _is_readable(file))
         if not found:
             raise UserError(f"{path}: no caption files; expected {_known()}")
         if odd := [file.name for file in found if not file.is_file()]:  # a pipe would be waited for without end
@@ -149,23 +149,23 @@ def caption_files(path: str | Path) -> list[Path]:
         raise no_such_file(path)
     if not path.is_file():
         raise UserError(f"{path}: not a plain file; captions are read twice, so write them to a file first")
-    if kind_of(path) not in _READERS or not _is_readable(path):
+    if suffix_of(path) not in _READERS or not _is_readable(path):
         raise UserError(f"{path}: unknown kind of file; expected {_known()}")
     return [path]
 
 
 def _is_readable(path: Path) -> bool:
     """Neither hidden nor a packed file that was packed again."""
-    return path.name[0] != "." and (path.suffix.lower() != ".gz" or kind_of(path) not in _PACKED)
+    return path.name[0] != "." and (path.suffix.lower() != ".gz" or suffix_of(path) not in _PACKED)
 
 
 def _known() -> str:
     return f"{', '.join(_READERS)}; text and JSON also gzipped (.json.gz)"
 
 
-def _raw_records(path: Path, several: bool) -> Iterator[Raw]:
+def _raw_records(path: Path, several: bool) -> Iterator[RawCaption]:
     """The records of a file; where there are several files, each record says of which it is."""
-    suffix = kind_of(path)
+    suffix = suffix_of(path)
     with whole(path):
         if suffix not in _PACKED:
             with opened(path) as handle:
@@ -184,8 +184,8 @@ def _raw_records(path: Path, several: bool) -> Iterator[Raw]:
                 yield raw
 
 
-_PACKED: dict[str, Callable[[Path], Iterator[Raw]]] = {".parquet": read_parquet, ".tar": read_tar}
-_READERS: dict[str, Callable[[Path], Iterator[Raw]]] = {
+_PACKED: dict[str, Callable[[Path], Iterator[RawCaption]]] = {".parquet": read_parquet, ".tar": read_tar}
+_READERS: dict[str, Callable[[Path], Iterator[RawCaption]]] = {
     ".txt": read_txt,
     ".csv": read_table,
     ".tsv": read_table,

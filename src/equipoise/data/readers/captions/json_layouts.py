@@ -35,7 +35,7 @@ NAMES = {  # of columns and fields; `image_id` groups the captions of one image 
 }
 
 
-class Raw(NamedTuple):
+class RawCaption(NamedTuple):
     """One caption as the file has it; `problem` says why there is none."""
 
     where: str
@@ -48,13 +48,13 @@ class Raw(NamedTuple):
     item: str | None = None  # the whole item as JSON, where the file holds items
 
 
-def json_record(where: str, value: Any) -> Iterator[Raw]:
+def json_record(where: str, value: Any) -> Iterator[RawCaption]:
     """A string, an object with a caption or a list of captions, or an item with its positives and negatives."""
     if isinstance(value, str):
-        yield Raw(where, value)
+        yield RawCaption(where, value)
         return
     if not isinstance(value, dict):
-        yield Raw(where, None, problem="neither text nor an object")
+        yield RawCaption(where, None, problem="neither text nor an object")
         return
     if "positives" in value or "negatives" in value:
         yield _item(where, value)
@@ -68,31 +68,31 @@ def json_record(where: str, value: Any) -> Iterator[Raw]:
     if isinstance(caption, list):
         for number, text in enumerate(caption):
             given = None if name is None else f"{name}#{number}"
-            yield Raw(
+            yield RawCaption(
                 f"{where}, caption {number + 1}", text, image, given, together=where if together is None else together
             )
     else:
-        yield Raw(where, caption, image, name, together=together)
+        yield RawCaption(where, caption, image, name, together=together)
 
 
-def _item(where: str, value: dict[str, Any]) -> Raw:
+def _item(where: str, value: dict[str, Any]) -> RawCaption:
     """An item goes through the run whole, so that perturbing only adds to it; what is not one would lose its texts."""
     try:
         item = Item.model_validate_json(json.dumps(in_full(value, where.split()[-1])))
     except ValidationError as error:
         field = next((str(part) for part in error.errors()[0]["loc"]), "")
-        return Raw(where, None, problem=f"not a valid item ({field})")
-    return Raw(
+        return RawCaption(where, None, problem=f"not a valid item ({field})")
+    return RawCaption(
         where, item.caption, None if item.image is None else item.image.path, item.id, item=json_line(item.to_json())
     )
 
 
-def read_json(path: Path) -> Iterator[Raw]:
+def read_json(path: Path) -> Iterator[RawCaption]:
     """JSONL and JSON lists are streamed; COCO's object has to be read whole, since its annotations may stand in any
     order."""
     for number, (where, value, problem) in enumerate(rows(path, most=MOST_BYTES, errors="surrogateescape"), 1):
         if problem:  # reports count by reason, so there are few
-            yield Raw(where, None, problem="not JSON" if problem.startswith(("not JSON", "JSON ")) else problem)
+            yield RawCaption(where, None, problem="not JSON" if problem.startswith(("not JSON", "JSON ")) else problem)
         elif not where:
             yield from _whole(path, value)
         elif isinstance(value, dict) and isinstance(value.get("regions"), list):
@@ -101,7 +101,7 @@ def read_json(path: Path) -> Iterator[Raw]:
             yield from json_record(where, value)
 
 
-def _whole(path: Path, value: Any) -> Iterator[Raw]:
+def _whole(path: Path, value: Any) -> Iterator[RawCaption]:
     if isinstance(value, dict) and isinstance(value.get("annotations"), list):
         yield from _coco(value)
     elif isinstance(value, dict) and isinstance(value.get("images"), list):
@@ -114,7 +114,7 @@ def _whole(path: Path, value: Any) -> Iterator[Raw]:
         )
 
 
-def _coco(value: dict[str, Any]) -> Iterator[Raw]:
+def _coco(value: dict[str, Any]) -> Iterator[RawCaption]:
     """COCO's annotations by image, images in the order in which they first appear."""
     images = value.get("images")
     names = {  # by the text of the id, since some programs write numbers here and text there
@@ -122,50 +122,50 @@ def _coco(value: dict[str, Any]) -> Iterator[Raw]:
         for image in (images if isinstance(images, list) else ())
         if isinstance(image, dict) and isinstance(image.get("id"), int | str)
     }
-    by_image: dict[str | None, list[Raw]] = {}
+    by_image: dict[str | None, list[RawCaption]] = {}
     for number, note in enumerate(value["annotations"], 1):
         where = f"annotation {number}"
         if not isinstance(note, dict) or not isinstance(note.get("image_id"), int | str):
-            by_image.setdefault(None, []).append(Raw(where, None, problem="no image_id"))
+            by_image.setdefault(None, []).append(RawCaption(where, None, problem="no image_id"))
             continue
         image = str(note["image_id"])
-        raw = Raw(where, note.get("caption"), names.get(image), note.get("id"), together=image)
+        raw = RawCaption(where, note.get("caption"), names.get(image), note.get("id"), together=image)
         by_image.setdefault(image, []).append(raw)
     for raws in by_image.values():
         yield from raws
 
 
-def _karpathy(images: list[Any]) -> Iterator[Raw]:
+def _karpathy(images: list[Any]) -> Iterator[RawCaption]:
     """The whole file of Karpathy's splits: images with their sentences."""
     for number, image in enumerate(images, 1):
         where = f"image {number}"
         if not isinstance(image, dict) or not isinstance(image.get("sentences"), list):
-            yield Raw(where, None, problem="no sentences")
+            yield RawCaption(where, None, problem="no sentences")
             continue
         name = "/".join(str(image[key]) for key in ("filepath", "filename") if image.get(key))
         for place, sentence in enumerate(image["sentences"], 1):
             given = sentence if isinstance(sentence, dict) else {}
-            yield Raw(f"{where}, sentence {place}", given.get("raw"), name, given.get("sentid"), together=where)
+            yield RawCaption(f"{where}, sentence {place}", given.get("raw"), name, given.get("sentid"), together=where)
 
 
 FOLDERS = ("VG_100K", "VG_100K_2")
 _SIDES = ("x", "y", "width", "height")
 
 
-def _regions(where: str, value: dict[str, Any], path: Path) -> Iterator[Raw]:
+def _regions(where: str, value: dict[str, Any], path: Path) -> Iterator[RawCaption]:
     image = str(value.get("id", value.get("image_id", "")))
     photo = f"{_folder_of(path.parent).get(image, '')}{image}.jpg"
     for place, region in enumerate(value["regions"], 1):
         here = f"{where}, region {place}"
         if not isinstance(region, dict):
-            yield Raw(here, None, problem="not a region")
+            yield RawCaption(here, None, problem="not a region")
             continue
         sides = [float(side) for name in _SIDES if isinstance(side := region.get(name), int | float)]
         if len(sides) < len(_SIDES) or not all(map(math.isfinite, sides)) or min(sides[2:]) <= 0:
-            yield Raw(here, None, problem="a region without an area")
+            yield RawCaption(here, None, problem="a region without an area")
             continue
         x, y, width, height = sides
-        yield Raw(here, region.get("phrase"), photo, region.get("region_id"), box=(x, y, width, height))
+        yield RawCaption(here, region.get("phrase"), photo, region.get("region_id"), box=(x, y, width, height))
 
 
 @functools.cache

@@ -21,10 +21,10 @@ from equipoise.data.readers.captions.json_layouts import (
     IMAGE_NAMES,
     MOST_BYTES,
     NAMES,
-    Raw,
+    RawCaption,
     json_record,
 )
-from equipoise.data.readers.records import as_text, cells, kind_of, lines
+from equipoise.data.readers.records import as_text, cells, lines, suffix_of
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def _first_line(path: Path) -> str:
     return next(_lines(path), (0, ""))[1]
 
 
-def read_txt(path: Path) -> Iterator[Raw]:
+def read_txt(path: Path) -> Iterator[RawCaption]:
     """A caption a line; but Flickr8k's captions come as tables that are called .txt."""
     first = _first_line(path)
     names = _names(first, _delimiter(first, ""))
@@ -48,10 +48,10 @@ def read_txt(path: Path) -> Iterator[Raw]:
         yield from read_table(path)
         return
     for number, line in _lines(path):
-        yield Raw(f"line {number}", line)
+        yield RawCaption(f"line {number}", line)
 
 
-def read_table(path: Path) -> Iterator[Raw]:
+def read_table(path: Path) -> Iterator[RawCaption]:
     """CSV and TSV with a header that names the caption; or without one: a single column, Flickr's
     `photo.jpg#0<TAB>caption` or CC3M's `caption<TAB>url`. Of a table with urls in place of images, the photos have the
     names that img2dataset gives them: 000000012.jpg is the photo of the thirteenth row."""
@@ -78,17 +78,17 @@ def read_table(path: Path) -> Iterator[Raw]:
     by_number = "url" in names and "image" not in places
     for number, (where, cells, problem) in enumerate(rows):
         if problem:
-            yield Raw(where, None, problem=problem)
+            yield RawCaption(where, None, problem=problem)
         elif len(cells) <= max(places["caption"], places.get("image", 0)):
-            yield Raw(where, None, problem="too few columns" if cells else "empty")
+            yield RawCaption(where, None, problem="too few columns" if cells else "empty")
         elif any(cell.strip() for cell in cells[len(names) :]):
-            yield Raw(where, None, problem="too many columns: quotes are missing around a caption")
+            yield RawCaption(where, None, problem="too many columns: quotes are missing around a caption")
         else:
             row = {kind: cells[place] for kind, place in places.items() if place < len(cells)}
             photo = f"{number:09d}.jpg" if by_number else row.get("image", "").strip()
             if match := _FLICKR.fullmatch(photo):
                 photo = match[1]
-            yield Raw(where, row["caption"], photo, row.get("id"), together=row.get("image_id") or None)
+            yield RawCaption(where, row["caption"], photo, row.get("id"), together=row.get("image_id") or None)
 
 
 def _refuse_doubled(where: str, names: list[str]) -> None:
@@ -120,7 +120,7 @@ def _rows(path: Path) -> Iterator[Row]:
         return
     last = 0
     with as_text(path, newline="") as handle:
-        for last, row, problem in cells(handle, _delimiter(first, "\t" if kind_of(path) == ".tsv" else ",")):
+        for last, row, problem in cells(handle, _delimiter(first, "\t" if suffix_of(path) == ".tsv" else ",")):
             yield f"line {last}", row, problem
     if last:
         _check_last_row(path, last)
@@ -155,7 +155,7 @@ def _names(header: str, mark: str) -> list[str]:
     return [cell.strip().strip('"').lower() for cell in header.split(mark)] if mark else []
 
 
-def read_parquet(path: Path) -> Iterator[Raw]:
+def read_parquet(path: Path) -> Iterator[RawCaption]:
     """Items whole; of other files only the columns of caption, image path and ids, never the images themselves."""
     columns: dict[str, str] = {}
 
@@ -168,7 +168,7 @@ def read_parquet(path: Path) -> Iterator[Raw]:
     for number, line, problem in parquet.json_rows(path, choose):
         where = f"row {number}"
         if problem:
-            yield Raw(where, None, problem=problem)
+            yield RawCaption(where, None, problem=problem)
             continue
         row = json.loads(line)
         if columns:
@@ -211,7 +211,7 @@ def _path_column(field: Any) -> str | None:
 _IMAGE_SUFFIXES = frozenset(".jpg .jpeg .png .webp .gif .bmp".split())
 
 
-def read_tar(path: Path) -> Iterator[Raw]:
+def read_tar(path: Path) -> Iterator[RawCaption]:
     """Webdataset: members with the same name up to the first dot belong together; `.txt` is the caption."""
     captions = 0
     try:
@@ -226,7 +226,7 @@ def read_tar(path: Path) -> Iterator[Raw]:
                         texts.append((name, text))
                 for name, text in texts:
                     captions += 1
-                    yield Raw(f"member {name}", text, image, together=key)
+                    yield RawCaption(f"member {name}", text, image, together=key)
     except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         if isinstance(error, PermissionError):
             raise

@@ -17,7 +17,7 @@ from equipoise.core.files import read_json, read_text
 from equipoise.data.images import ImageSource
 from equipoise.data.items import ImageRef, Item
 from equipoise.data.readers.captions.groups import read_captions
-from equipoise.data.readers.records import as_text, kind_of
+from equipoise.data.readers.records import as_text, suffix_of
 from equipoise.data.readers.sets.kinds import Caption, CaptionSet
 
 FLICKR8K = ("captions.tsv", "Flickr8k.token.txt", "captions.txt")  # what copies of it call the captions
@@ -68,7 +68,7 @@ def from_file(path: Path, left_out: dict[str, str], only: set[str] | None = None
 
 def is_karpathy(path: Path) -> bool:
     """Whether a JSON file begins as Karpathy's dataset_coco.json does; the whole file is 140 MB."""
-    if kind_of(path) != ".json":
+    if suffix_of(path) != ".json":
         return False
     with as_text(path) as handle:
         start = handle.read(4096)
