@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,56 +16,78 @@ from numpy.typing import NDArray
 from equipoise.benchmarks.base import Benchmark
 from equipoise.core import stats
 from equipoise.data.items import Item
-from equipoise.evaluation.averages import MOST_GROUPS, Averages, leaves, number_of
+from equipoise.evaluation.averages import MOST_GROUPS, Averages, Leaves, leaves, number_of
 from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import Outcomes, outcomes_of
 from equipoise.evaluation.record import Blind, BlindNumbers, Gain, Interval
 from equipoise.evaluation.scoring import taught_rows
-from equipoise.models.blind import TextScores, by_length, by_ngrams
+from equipoise.models.blind import by_length, by_ngrams
 
 
-def text_scores(items: Sequence[Item]) -> dict[str, TextScores]:
-    """The scores that each baseline gives to the texts of the items, by its name. Its rule alone is asked: the identity
-    of such a model hashes all code it depends on, which takes longer."""
-    return {"blind:length": by_length(items), "blind:ngram": by_ngrams(items)}
+class Groups(NamedTuple):
+    """All items, each split where there are several, and the groups of each rule of the benchmark."""
+
+    splits: dict[str, NDArray[np.bool_]]  # "" is all items
+    rules: dict[str, Leaves]
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, benchmark: Benchmark | None) -> Groups:
+        splits = sorted({tags.get("split", "") for tags in outcomes.tags})
+        masks = {split: np.array([tags.get("split", "") == split for tags in outcomes.tags]) for split in splits}
+        found = {"": np.ones(len(outcomes), dtype=bool)} | (masks if 1 < len(splits) <= MOST_GROUPS else {})
+        averages = (benchmark.averages if benchmark else {}).items()
+        groups = {rule: leaves(outcomes.tags, average.path, average.least) for rule, average in averages}
+        return cls(found, {rule: group for rule, group in groups.items() if group is not None})
+
+    def averaged(self, one: Averages) -> list[stats.Average]:
+        """The averages of all items, of each split, and by each rule."""
+        found = one.averaged(list(self.splits.values()))
+        by_rule = [one.averaged(group.masks, group.weights) for group in self.rules.values()]
+        return [*(found.only(at) for at in range(len(self.splits))), *by_rule]
+
+
+Blinds = dict[str, list[stats.Average]]  # by the name of the baseline, as `Groups.averaged` has them
+
+
+def _texts_alone(outcomes: Outcomes, seed: int, metrics: Sequence[Metric]) -> Averages:
+    rows = [row for row in metrics if row.side == "texts" and row.less is None]
+    return Averages(outcomes, seed, metrics=rows, keep_empty=True)
+
+
+def blind_averages(
+    items: Sequence[Item], benchmark: Benchmark | None, seed: int = 0, metrics: Sequence[Metric] = ROWS
+) -> Blinds:
+    """What each baseline gets; it needs no model, so it is computed while photos are decoded."""
+    found: Blinds = {}
+    if not any(item.negatives for item in items):
+        return found
+    rows = None
+    # Its rule alone is asked: the identity of such a model hashes all code it depends on, which takes longer.
+    for name, rule in (("blind:length", by_length), ("blind:ngram", by_ngrams)):
+        rows = taught_rows(items, rule(items), rows)
+        outcomes = outcomes_of(rows)
+        found[name] = Groups.of(outcomes, benchmark).averaged(_texts_alone(outcomes, seed, metrics))
+    return found
 
 
 def add_baselines(
-    outcomes: Outcomes,
-    items: Sequence[Item],
-    scores: Mapping[str, TextScores],
-    benchmark: Benchmark | None,
-    seed: int = 0,
-    metrics: Sequence[Metric] = ROWS,
+    outcomes: Outcomes, blind: Blinds, benchmark: Benchmark | None, seed: int = 0, metrics: Sequence[Metric] = ROWS
 ) -> Blind | None:
-    """The baselines' numbers, from their `scores` of the items that were scored, in the order of the outcomes."""
-    if not outcomes.has_negative.any():
+    """The baselines' numbers, of the items that were scored, and the model's gain over them."""
+    if not blind or not outcomes.has_negative.any():
         return None
-    text_metrics = [row for row in metrics if row.side == "texts" and row.less is None]
-    model = Averages(outcomes, seed, metrics=text_metrics, keep_empty=True)
-    blind = {
-        name: Averages(
-            outcomes_of(taught_rows(items, of_texts, outcomes.rows)), seed, metrics=text_metrics, keep_empty=True
-        )
-        for name, of_texts in scores.items()
-    }
-    splits = sorted({tags.get("split", "") for tags in outcomes.tags})
-    masks = {split: np.array([tags.get("split", "") == split for tags in outcomes.tags]) for split in splits}
-    several = masks if 1 < len(splits) <= MOST_GROUPS else {}
-    groups = [np.ones(len(outcomes), dtype=bool), *several.values()]
-    found = {name: one.averaged(groups) for name, one in {"": model, **blind}.items()}
+    groups, model = Groups.of(outcomes, benchmark), _texts_alone(outcomes, seed, metrics)
+    masks = [*groups.splits.values(), *(group.kept for group in groups.rules.values())]
+    own = groups.averaged(model)
     numbers = [
-        _numbers(model, {name: average.only(at) for name, average in found.items()}, mask)
-        for at, mask in enumerate(groups)
+        _numbers(model, {"": own[at]} | {name: found[at] for name, found in blind.items()}, mask)
+        for at, mask in enumerate(masks)
     ]
-    averages = {}
-    for rule, average in (benchmark.averages if benchmark else {}).items():
-        if (group := leaves(outcomes.tags, average.path, average.least)) is not None:
-            found = {name: one.averaged(group.masks, group.weights) for name, one in {"": model, **blind}.items()}
-            averages[rule] = _numbers(model, found, group.kept)
+    overall, *by_split = numbers[: len(groups.splits)]
+    averages = dict(zip(groups.rules, numbers[len(groups.splits) :], strict=True))
     headline = benchmark.rule if benchmark and benchmark.rule in averages else None
-    by_split = dict(zip(several, numbers[1:], strict=True))
-    return Blind(overall=numbers[0], averages=averages, splits=by_split, headline=headline)
+    splits = dict(zip(list(groups.splits)[1:], by_split, strict=True))
+    return Blind(overall=overall, averages=averages, splits=splits, headline=headline)
 
 
 def _numbers(model: Averages, found: Mapping[str, stats.Average], mask: NDArray[np.bool_]) -> BlindNumbers:

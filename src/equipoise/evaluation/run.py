@@ -161,7 +161,7 @@ def _evaluate(model: Any, task: Task, **options: Unpack[Options]) -> Result:
                 refuse_other_metrics(folder, record, outcomes_of(rows), task.own)
             return Result(record, rows, read_from=folder)
         how.ranks.lead(scores=True)
-        from_texts = stack.enter_context(ahead(lambda: task.from_texts(card.context_length), fork=spare))
+        from_texts = stack.enter_context(ahead(lambda: task.from_texts(card.context_length, seed), fork=spare))
         scoring = task.score(model, how, seed)
         parts["images"] = images_id(scoring.digests)
         if spare and fresh:

@@ -18,7 +18,7 @@ from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.asking.until import Until
 from equipoise.evaluation.asking.variants import Ask
 from equipoise.evaluation.averages import mean_number, measure
-from equipoise.evaluation.baselines import add_baselines, text_scores
+from equipoise.evaluation.baselines import Blinds, add_baselines, blind_averages
 from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags
@@ -26,9 +26,8 @@ from equipoise.evaluation.record import BenchmarkId, Kind
 from equipoise.evaluation.results import benchmark_id, item_lines, read_run
 from equipoise.evaluation.scores import Scores
 from equipoise.evaluation.scoring import Scoring, check_photos, score_items, scored_photos
-from equipoise.models.blind import TextScores
 
-FromTexts = tuple[dict[str, TextScores], Ceilings]
+FromTexts = tuple[Blinds, Ceilings]
 Fields = dict[str, Any]  # of a record
 Lines = Iterable[Mapping[str, Any]]  # of items.jsonl
 
@@ -63,7 +62,7 @@ class Task:
         """The SHA-256, as of now, of each photo that the finished run in `folder` was scored on."""
         raise NotImplementedError
 
-    def from_texts(self, context: int | None) -> FromTexts | None:
+    def from_texts(self, context: int | None, seed: int) -> FromTexts | None:
         """What needs the texts alone, for a model that reads `context` tokens."""
         return None
 
@@ -112,9 +111,10 @@ class ItemsTask(Task):
             items = [item for item in items if item.id in there]
         return scored_photos(items, self.images, how.workers, how.allow_missing)
 
-    def from_texts(self, context: int | None) -> FromTexts:
-        """The baselines' scores, and the ceilings."""
-        return text_scores(self.items), ceilings(self.items, context or CONTEXT)
+    def from_texts(self, context: int | None, seed: int) -> FromTexts:
+        """The baselines' averages, and the ceilings."""
+        metrics = [*ROWS, *self.own]
+        return blind_averages(self.items, self.benchmark, seed, metrics), ceilings(self.items, context or CONTEXT)
 
     def score(self, model: Any, how: ScoringOptions, seed: int = 0) -> Scoring:
         asked = self.benchmark is not None and "tot" in self.benchmark.metrics
@@ -131,8 +131,8 @@ class ItemsTask(Task):
         if found is None:  # the baselines learn only from items that were scored, and the ceilings bound those
             there = set(Scores.of(scoring.rows).ids)
             items = [item for item in items if item.id in there]
-            found = replace(self, items=items).from_texts(context)
-        scores, bounds = found
+            found = replace(self, items=items).from_texts(context, seed)
+        blind, bounds = found
         measured = measure(scoring.rows, outcomes, self.benchmark, seed, metrics=metrics)
         cosines = {name: mean_number(values, outcomes.cluster) for name, values in scoring.text_cosines.items()}
         seen = trained_on(model, self.items)
@@ -140,7 +140,7 @@ class ItemsTask(Task):
             "metrics": measured.also({name: number for name, number in cosines.items() if number is not None}),
             "edits": dict(sorted(Counter(_edits(items)).items())),
             "ceilings": bounds,
-            "blind": add_baselines(outcomes, items, scores, self.benchmark, seed, metrics),
+            "blind": add_baselines(outcomes, blind, self.benchmark, seed, metrics),
             "counts": scoring.counts
             | ({} if seen is None else {"trained_on": seen})
             | ({"read_alike": len(scoring.read_alike)} if scoring.read_alike else {}),
