@@ -99,12 +99,19 @@ def _python(block: Block, names: dict[str, Any], folder: Path) -> str:
 def _shell(block: Block, folder: Path) -> str:
     script, commands = re.fullmatch(r"(?s)((?:cat > \S+ <<'END'\n.*?\nEND\n)*)(.*)", block.code).groups()  # type: ignore[union-attr]
     lines = [line for line in commands.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
-    if not all(line.startswith("equipoise ") and not set(line) & set("|>$;&") for line in lines):
+    if not all(line.startswith("equipoise ") and _is_one_command(line) for line in lines):
         script, lines = block.code, []
     ours = f'equipoise() {{ "{sys.executable}" -m equipoise "$@"; }}\npython() {{ "{sys.executable}" "$@"; }}\n'
     done = subprocess.run(["bash", "-eo", "pipefail", "-c", ours + script], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, f"{block}: exit {done.returncode}\n{done.stderr[-2000:]}"
     return done.stdout + "".join(_equipoise(block, shlex.split(line, comments=True)[1:], folder) for line in lines)
+
+
+def _is_one_command(line: str) -> bool:
+    """Without pipes, redirections, variables and the like; a quoted `&` is none."""
+    words = shlex.shlex(line, posix=True, punctuation_chars="|>;&<()")
+    words.whitespace_split = True
+    return "$" not in line and not any(set(word) <= set("|>;&<()") for word in words)
 
 
 def _equipoise(block: Block, arguments: list[str], folder: Path) -> str:

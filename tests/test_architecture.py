@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -40,6 +41,7 @@ def room_of(module: str) -> str:
     return max(listed, key=len)
 
 
+@functools.cache
 def imports_of(module: str) -> set[str]:
     """The modules of equipoise that a module imports, wherever in the file; names become the module they come from."""
     found: set[str] = set()
@@ -63,13 +65,17 @@ def imports_of(module: str) -> set[str]:
 
 # What a package's own file hands out by name, loaded when asked for: no import, so no arrow (and no circle).
 LAZY = {"", "extend", "integrations", "perturb"}
-GRAPH = {module: set() if module in LAZY else imports_of(module) for module in FILES}
+
+
+def arrows_of(module: str) -> set[str]:
+    return set() if module in LAZY else imports_of(module)
+
 
 
 @pytest.mark.parametrize("module", [module for module in FILES if module not in LAZY])
 def test_imports_go_down(module: str) -> None:
     here = ROOMS.index(room_of(module))
-    wrong = [name for name in GRAPH[module] if ROOMS.index(room_of(name)) > here]
+    wrong = [name for name in arrows_of(module) if ROOMS.index(room_of(name)) > here]
     assert not wrong, f"{module} ({ROOMS[here]}) must not import {sorted(wrong)}: they lie above it in docs/design.md"
 
 
@@ -86,11 +92,11 @@ def test_no_circle_of_files() -> None:
     def visit(module: str, trail: tuple[str, ...]) -> None:
         assert module not in trail, "imports run in a circle: " + " -> ".join((*trail, module))
         if module not in done:
-            for name in sorted(GRAPH[module]):
+            for name in sorted(arrows_of(module)):
                 visit(name, (*trail, module))
             done.add(module)
 
-    for module in GRAPH:
+    for module in FILES:
         visit(module, ())
 
 

@@ -169,6 +169,7 @@ ITEMS = {name: [value] for name, value in ITEMS.items()}  # a list is one change
 
 def test_eval(world: Any, photos: Path, tmp_path: Path) -> None:
     benchmark = replace(registry.get("world-swap"), metrics=())
+    card_class = type(model_card(world, probe=False))
     card = json.loads(model_card(world, probe=True).model_dump_json())
 
     def identity(
@@ -180,7 +181,7 @@ def test_eval(world: Any, photos: Path, tmp_path: Path) -> None:
         return of_run(
             {
                 "benchmark": benchmark_id(items or items_with(), benchmark),
-                "model": type(model_card(world, probe=False))(**card),
+                "model": card_class(**card),
                 "settings": settings_of(model, seed, missing, batch),
                 "images": images_id(photo_digests(paths, open_source(images), 2)),
             }

@@ -75,12 +75,14 @@ def verdict(answers: Sequence[Answer]) -> Verdict:
 
 def _varied(answers: Iterable[Answer], variant: str, unclear: bool = False) -> list[list[Answer]]:
     """Groups of answers that differ in one variant alone; of those that name an option, or with the `unclear` ones."""
+    answers = [answer for answer in answers if unclear or answer.choice is not None]
+    if len({getattr(answer, variant) for answer in answers}) < 2:
+        return []  # most models are asked in one or two kinds of variants
     rest = [name for name in VARIANTS if name != variant]
     found: dict[Hashable, dict[Hashable, Answer]] = {}
     for answer in answers:
-        if unclear or answer.choice is not None:
-            key = tuple(getattr(answer, name) for name in rest)
-            found.setdefault(key, {})[getattr(answer, variant)] = answer
+        key = tuple(getattr(answer, name) for name in rest)
+        found.setdefault(key, {})[getattr(answer, variant)] = answer
     return [list(group.values()) for group in found.values() if len(group) > 1]
 
 

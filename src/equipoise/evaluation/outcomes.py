@@ -88,12 +88,20 @@ class Outcomes:
         return found
 
     def of_answers(self, ask: Callable[[Sequence[Answer]], float | None]) -> stats.Floats:
-        """What `ask` says of each item's answers; NaN where it has none, or says None."""
-        found = np.full(len(self), np.nan)
-        for index, answers in Scores.of(self.rows).having("answers"):
-            if (value := ask(answers)) is not None:
-                found[index] = value
-        return found
+        """What `ask` says of each item's answers; NaN where it has none, or says None. Metrics ask the same of one
+        outcome several times (who counts, who wins): it is computed once."""
+        if ask not in self._said:
+            found = np.full(len(self), np.nan)
+            for index, answers in Scores.of(self.rows).having("answers"):
+                if (value := ask(answers)) is not None:
+                    found[index] = value
+            found.flags.writeable = False
+            self._said[ask] = found
+        return self._said[ask]
+
+    @functools.cached_property
+    def _said(self) -> dict[Callable[[Sequence[Answer]], float | None], stats.Floats]:
+        return {}
 
 
 def outcomes_of(scores: Sequence[ItemScores]) -> Outcomes:
