@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -136,16 +137,18 @@ def test_the_story_on_own_photos(own: list[str], tmp_path: Path, monkeypatch: py
     few = ("--set", "batch_size=16", "--set", "max_steps=2", "--out", str(tmp_path / "out"))
     assert "too few test items of held-out photos (usual score: " in str(_demo(*own, *few).exception)
     monkeypatch.setattr(photos, "LEAST", 5)
+    story = _story(own, tmp_path)
+    assert pickle.loads(pickle.dumps(story)).tests == story.tests  # other processes get it; the whole story has some
+    monkeypatch.setattr(photos.os, "cpu_count", lambda: 1)
     found = _demo(*own, *few, "--json")
     assert found.exception is None, found.output
-    held_out = {item.image for items, _ in _story(own, tmp_path).tests for item in items}
-    taught = {item.image for items in _story(own, tmp_path).training.values() for item in items}
+    held_out = {item.image for items, _ in story.tests for item in items}
+    taught = {item.image for items in story.training.values() for item in items}
     assert held_out and taught and not held_out & taught
     text = (tmp_path / "out" / "report.html").read_text()
     assert "data:image" in text and "no pictures" not in text  # neither the opening nor the gallery lacks them
     assert "captions to train on" in text and str(tmp_path) not in text.partition("<nav")[0]
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*.jsonl")}
-    monkeypatch.setattr(photos.os, "cpu_count", lambda: 1)  # nothing is left to do for other processes
     assert _demo(*own, *few).exception is None
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
 

@@ -143,7 +143,7 @@ def test_training_starts_its_workers_by_spawn(tmp_path: Path) -> None:
         return done.stdout
 
     equipoise("bench", "build", "world", "--limit", 8, "--out", "photos")
-    options = ("--quick", "--set", "max_steps=2", "--set", "batch_size=4", "--workers", 2, "--model", "world")
+    options = ("--quick", "--set", "max_steps=2", "--set", "batch_size=4", "--workers", 1, "--model", "world")
     items = ("--items", "photos/finetune-0.jsonl", "--images", "photos", "--out", "training")
     equipoise("train", "hard_positives_kamath_2024", *options, *items)
     assert (tmp_path / "training" / "model" / "config.json").is_file()

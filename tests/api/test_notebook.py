@@ -236,7 +236,7 @@ def test_a_hugging_face_dataset(folder: Path, pairs: list[tuple[str, str]]) -> N
     assert run["original"] == eq.evaluate("world", eq.perturb(pairs), images=folder)["original"]
 
 
-@pytest.mark.slow
+@pytest.mark.long  # the tutorial runs in Jupyter and tests/test_docs.py runs the page: this is both
 def test_the_page_runs_in_jupyter(tmp_path: Path) -> None:
     nbclient, nbformat = (pytest.importorskip(name) for name in ("nbclient", "nbformat"))
     for name in ("ipykernel", "pandas"):
