@@ -71,7 +71,6 @@ def arrows_of(module: str) -> set[str]:
     return set() if module in LAZY else imports_of(module)
 
 
-
 @pytest.mark.parametrize("module", [module for module in FILES if module not in LAZY])
 def test_imports_go_down(module: str) -> None:
     here = ROOMS.index(room_of(module))
