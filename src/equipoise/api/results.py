@@ -1,4 +1,4 @@
-"""What the verbs return in Python: items, a run, a comparison. Tables are in percent."""
+"""The results of the verbs in Python: items, a run, a comparison. Tables are in percent."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def _folder(run: AnyRun) -> Path:
 
 
 def _labels(runs: Sequence[AnyRun]) -> list[str]:
-    """What each run is called; the second of a name gets a number."""
+    """The name of each run; the second of a name gets a number."""
     names = [run.label if isinstance(run, Run) else str(run) for run in runs]
     return [
         f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name

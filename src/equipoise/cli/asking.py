@@ -1,4 +1,4 @@
-"""What `eval` does for models that answer: the variants, the bill, batch files."""
+"""The parts of `eval` for models that answer: the variants, the bill, batch files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models that answer said: one `Answer` for each variant of each question, and what changes an answer.
+"""The answers of generative models, one for each variant of each question, and what changes an answer.
 
 A question has variants: the wording of the text, the wording of the question (`prompt`), what is added to it
 (`context`), what is done to the photo (`picture`), the order of the options, and repeats of the very same question.
@@ -19,7 +19,7 @@ VARIANTS = ("question", "wording", "prompt", "context", "picture", "order", "rep
 
 
 class Answer(BaseModel):
-    """What a model said to one question about an item, in one variant."""
+    """A model's answer to one question about an item, in one variant."""
 
     model_config = ConfigDict(strict=True, frozen=True)
     right: bool | None  # None: the truth is not known
@@ -146,7 +146,7 @@ def chance_of_all(answers: Sequence[Answer]) -> float:
 
 
 def chance_of_flips(answers: Sequence[Answer], variant: str) -> float:
-    """Of a model that draws every answer at random: that some group has two different choices."""
+    """The chance that random answers differ in some group."""
     groups = _varied(answers, variant)
     same = (math.prod([1 / one.options if one.options else math.nan for one in group[1:]]) for group in groups)
     return 1 - math.prod(same) if groups else math.nan

@@ -25,7 +25,7 @@ from equipoise.evaluation import answers
 
 
 class MetricInfo(BaseModel):
-    """What a reader must know of a metric. A run keeps it for metrics of the user's own."""
+    """The description of a metric. A run keeps it for metrics of the user's own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     name: str = Field(pattern=r"^[a-z][a-z0-9_@]*$")  # in result.json and on the command line
@@ -57,7 +57,7 @@ class Metric(MetricInfo):
 
     @property
     def own(self) -> MetricInfo | None:
-        """What a run keeps of a metric of the user's; None of ours."""
+        """The description that a run keeps of a user's metric; None for ours."""
         if self.name in METRICS:
             return None
         return MetricInfo(**{name: getattr(self, name) for name in MetricInfo.model_fields})

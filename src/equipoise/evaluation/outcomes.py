@@ -81,15 +81,15 @@ class Outcomes:
         return found
 
     def asked(self, where: Bools, ask: Callable[[ItemScores], bool]) -> Bools:
-        """What `ask` says of the scores of each item of `where`; False of the others."""
+        """The value of `ask` for the scores of each item of `where`; False for the others."""
         found = np.zeros(len(self), dtype=bool)
         for index in np.flatnonzero(where).tolist():
             found[index] = ask(self.rows[index])
         return found
 
     def of_answers(self, ask: Callable[[Sequence[Answer]], float | None]) -> stats.Floats:
-        """What `ask` says of each item's answers; NaN where it has none, or says None. Metrics ask the same of one
-        outcome several times (who counts, who wins): it is computed once."""
+        """The value of `ask` for each item's answers; NaN if it has none or the value is None. Metrics ask the same of
+        one outcome several times (who counts, who wins): it is computed once."""
         if ask not in self._said:
             found = np.full(len(self), np.nan)
             for index, answers in Scores.of(self.rows).having("answers"):

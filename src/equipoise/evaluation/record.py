@@ -176,7 +176,7 @@ class BenchmarkId(_Part):
 
 
 class ModelCard(_Part):
-    """What the model says of itself. A model of a user's own may say more, or only its name."""
+    """The card of a model. A model of a user's own may add fields, or give only its name."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, JsonValue]
@@ -194,7 +194,7 @@ class ModelCard(_Part):
 
 
 class Settings(_Part):
-    """What the caller chose that numbers depend on, and the version of the code that embeds."""
+    """The caller's choices that change numbers, and the version of the code that embeds."""
 
     seed: int
     allow_missing: bool
@@ -336,7 +336,7 @@ class Change(_Part):
 
 
 class Difference(_Part):
-    """What changed between two models on the same items; a metric that was not measured is left out."""
+    """The changes between two models on the same items; metrics that were not measured are left out."""
 
     n: int
     n_positives: int  # of them with a hard positive

@@ -49,7 +49,7 @@ class Texts(BaseModel):
 
 
 class Shown(BaseModel):
-    """What a run keeps next to the scores of an item, to look at."""
+    """Texts, boxes and outcome of an item, kept next to its scores."""
 
     model_config = ConfigDict(strict=True, frozen=True)
     id: str
@@ -89,7 +89,7 @@ def write(folder: Path, record: RunRecord, lines: Iterable[Mapping[str, Any]]) -
 
 
 def record_hash(value: Mapping[str, Any]) -> str:
-    """Of all that result.json says, and so, by `scores_sha256`, of the scores next to it."""
+    """Hash of result.json and, through `scores_sha256`, of the scores next to it."""
     return sha256_json({name: part for name, part in value.items() if name != "record_sha256"})
 
 
@@ -302,7 +302,7 @@ def images_id(digests: Mapping[str, bytes]) -> ImagesId:
 
 
 def model_card(model: Any, *, probe: bool) -> ModelCard:
-    """What a model says of itself, or at least its class; a card that no file could hold is refused.
+    """The card of a model, or at least its class. A card that JSON cannot hold is refused.
 
     With `probe`, a model that gives neither a hash of its weights nor a digest gets one from what it answers.
     """
@@ -346,7 +346,7 @@ def refuse_other_run(folder: Path, parts: Mapping[str, Any]) -> None:
 
 
 def refuse_early(folder: Path, spec: str, benchmark: BenchmarkId | None) -> None:
-    """What `claim` would refuse, as far as it is known before the model is loaded."""
+    """Refuse what `claim` would refuse, before the model is loaded."""
     if not (folder / "result.json").exists():
         run_folder.refuse_early(folder, "eval", {}, writes=_WRITES)
         return

@@ -57,7 +57,7 @@ MANY = 5_000  # items; below, the baselines take less time than a process
 
 @dataclass(frozen=True)
 class Result:
-    """What an evaluation found. `record` is result.json; `numbers` is what most people want of it."""
+    """The result of an evaluation. `record` is result.json; `numbers` are its headline."""
 
     record: RunRecord
     rows: Sequence[Any]
@@ -70,7 +70,7 @@ class Result:
 
 
 class Options(TypedDict, total=False):
-    """What every evaluation takes.
+    """Options of every evaluation.
 
     With `out`, the run is written there. A folder that holds this very run (same items, photos, model and settings) is
     read instead, and one that holds another is refused before anything is computed. `preflight` is what the checks of
@@ -117,7 +117,7 @@ def evaluate(
 
 
 def evaluate_set(model: Any, data: AnySet, **options: Unpack[Options]) -> Result:
-    """The same of a set of `evaluation.sets.kinds.open_set`: classification, retrieval or ratings."""
+    """Measure `model` on a set of `evaluation.sets.kinds.open_set`: classification, retrieval or ratings."""
     from equipoise.evaluation.sets.kinds import SetTask
 
     return _evaluate(model, SetTask(data), **options)

@@ -1,4 +1,4 @@
-"""What a model is evaluated on: a `Task` is items (`ItemsTask`) or a set (`sets.kinds.SetTask`)."""
+"""Tasks to evaluate a model on: items (`ItemsTask`) or a set (`sets.kinds.SetTask`)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Task:
         raise NotImplementedError
 
     def from_texts(self, context: int | None, seed: int) -> FromTexts | None:
-        """What needs the texts alone, for a model that reads `context` tokens."""
+        """Results that need the texts alone, for a model that reads `context` tokens."""
         return None
 
     def score(self, model: Any, how: ScoringOptions, seed: int = 0) -> Scoring:
@@ -72,7 +72,7 @@ class Task:
     def measure(
         self, model: Any, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
     ) -> tuple[Fields, Lines]:
-        """What a record and items.jsonl hold of the scores."""
+        """The fields of the record, and the lines of items.jsonl."""
         raise NotImplementedError
 
 
@@ -149,7 +149,7 @@ class ItemsTask(Task):
 
 
 def _edits(items: Iterable[Item]) -> Iterator[str]:
-    """What was changed in each text, where the items say it: "negative swap object"."""
+    """The edit of each text, where the items name it: "negative swap object"."""
     for item in items:
         for kind, texts in (("positive", item.positives), ("negative", item.negatives)):
             for edit in (text.edit for text in texts if text.edit is not None):

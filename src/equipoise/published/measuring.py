@@ -52,8 +52,9 @@ def published_run(
     seed: int = 0,
     metrics: Sequence[Metric] = (),
 ) -> Result:
-    """What others published of one model on one benchmark, as a run; with `out` it is written there. Without `bench`
-    the file alone says what was scored.
+    """Measure what others published of one model on one benchmark, as a run; with `out` it is written there.
+
+    Without `bench` the file alone says what was scored.
 
     `source` is the folder of the benchmark's annotation files: tags, texts and photos are then its items', and ids must
     match one by one. The name of the `model` is the file's own word, or its name, where it is not given. `origin` is a
@@ -122,7 +123,7 @@ def published_tables(
     paths: Sequence[str | Path], bench: str | None = None, *, out: str | Path | None = None, origin: str = UNKNOWN,
     commit: str = UNKNOWN, licence: str = UNKNOWN,
 ) -> list[Result]:  # fmt: skip
-    """The same of a table of results (aggregates.py): a run for each model and benchmark, in OUT/MODEL/BENCHMARK."""
+    """Read tables of results (aggregates.py): a run for each model and benchmark, in OUT/MODEL/BENCHMARK."""
     files = [Path(path) for path in paths]
     unknown = ["items", "intervals", "ties", "the model's weights and preprocessing"]
     about = {"layout": "mteb's results", "source": origin, "commit": commit, "licence": licence, "unknown": unknown}
@@ -197,7 +198,7 @@ def _benchmark_id(found: PublishedScores, benchmark: Benchmark) -> BenchmarkId:
 
 
 def _unknown(found: PublishedScores) -> list[str]:
-    """What the record of a run that was scored here would say."""
+    """The facts that the record of a run scored here would hold."""
     lacking = ["the photos' bytes", "the model's weights and preprocessing"]
     lacking += [] if found.items else ["texts"]
     return lacking + (["scores", "ties"] if found.outcomes_only else [])

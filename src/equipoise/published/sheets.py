@@ -59,7 +59,7 @@ def _number(value: Any) -> float | None:
 
 @dataclass(frozen=True)
 class PublishedScores:
-    """What a published file says, as scores of items."""
+    """The scores of items in a published file."""
 
     layout: str  # in words: "Winoground's labels"
     rows: Rows

@@ -223,7 +223,7 @@ def _chapter(
 
 
 def _blind_notes(entries: Sequence[Entry]) -> list[str]:
-    """What the words alone give, once, and how much more each model gets."""
+    """The shares of the best baselines without images, and each model's gain over them."""
     gains: dict[str, list[str]] = {}
     for entry in entries:
         if (blind := entry.run.records[0].blind) is not None:
@@ -274,7 +274,7 @@ def _lettered(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def labels(places: Mapping[Path, str]) -> dict[Path, str]:
-    """What to call each run: its folder without the benchmark's name, with as much of the path as tells it apart."""
+    """The name of each run: its folder without the benchmark's name, with as much of the path as tells it apart."""
     bases = {place: place.parent if place.name == name else place for place, name in places.items()}
     distinct = set(bases.values())
 
@@ -289,7 +289,7 @@ def labels(places: Mapping[Path, str]) -> dict[Path, str]:
 
 
 def floors(chapter: Chapter) -> list[tuple[str, str, Numbers]]:
-    """What a model must beat: chance, and the best baseline that reads only the texts."""
+    """Numbers that a model must beat: chance, and the best baseline that reads only the texts."""
     chance = {name: Number(value=one, interval=None, n=0) for name, one in chapter.chance.items()}
     rows = [("chance", "an item's texts in random order", chance)]
     if best := _best_blind(chapter.entries):

@@ -320,7 +320,7 @@ def gate_line(gate: Passed) -> str:
 
 
 def same_model_lines(found: SameModel) -> Iterator[str]:
-    """What `compare --same-model` prints."""
+    """The lines that `compare --same-model` prints."""
     what = "answers" if found.correlation is None else "scores"
     alone = (
         f" ({found.only[0]:,} of the first and {found.only[1]:,} of the second are not in both)"

@@ -26,7 +26,7 @@ LONG = 6  # a figure with more rows has two columns
 
 
 def figures(chapter: Chapter, number: int) -> list[Markup]:
-    """Those that the chapter has numbers for, in the order of the story."""
+    """The figures that the chapter has numbers for, in the order of the story."""
     found: list[Markup | None] = []
     if has(chapter, "augmented"):
         found.append(dumbbell(chapter, number))

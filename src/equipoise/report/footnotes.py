@@ -28,7 +28,7 @@ FEW = 20  # items; below this a share says nothing
 
 
 def eval_table(record: RunRecord, form: Format, average: str | None = None, verbose: bool = False) -> str:
-    """What `eval` prints of a run."""
+    """The table and the lines that `eval` prints of a run."""
     lines, caption = result_rows(record, average), eval_lines(record, average, verbose)
     if is_of_answers(record):
         return eval_answers(lines, form, caption, verbose)
@@ -36,7 +36,7 @@ def eval_table(record: RunRecord, form: Format, average: str | None = None, verb
 
 
 def eval_lines(record: RunRecord, average: str | None, verbose: bool) -> str:
-    """What stands below the table of a run: the verdict first, all other statistics with `verbose`."""
+    """The lines below the table of a run: the verdict first, all other statistics with `verbose`."""
     if record.kind != "items":
         return _set_caption(record)
     numbers = record.metrics.by_rule(average)
@@ -96,7 +96,7 @@ def _rule_line(metrics: Metrics, average: str | None) -> list[str]:
 
 
 def caveats(record: RunRecord) -> list[str]:
-    """What a reader of the numbers must know, whatever the format."""
+    """Warnings that belong to the numbers in every format."""
     lines = []
     if record.preflight and not record.preflight.checks:
         lines.append("the model was not checked (--skip-preflight)")
@@ -137,7 +137,7 @@ def _paper_number(row: MetricInfo, number: Number) -> str:
 
 
 def chance_line(numbers: Numbers, declared: Mapping[str, float]) -> str:
-    """What guessing at random gets, of the headline; "" where it is not known."""
+    """The headline by chance; "" where it is not known."""
     chance = by_chance(numbers, declared)
     known = [
         f"{info(name, number).short} {100 * chance[name]:.1f}"

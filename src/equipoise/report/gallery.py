@@ -35,7 +35,7 @@ Bools = NDArray[np.bool_]
 
 
 class Gallery(NamedTuple):
-    """What report.js reads, and what a reader should know of it."""
+    """The data of report.js, and notes for the reader."""
 
     data: dict[str, Any]
     notes: list[str]

@@ -107,7 +107,7 @@ def checked_words(record: RunRecord) -> str | None:
 
 
 def by_chance(numbers: Numbers, declared: Mapping[str, float]) -> dict[str, float]:
-    """What guessing at random gets: of these very items where it is known, else as the benchmark says."""
+    """The shares by chance: of these very items where they are known, else the benchmark's."""
     return dict(declared) | {str(name): value for name, value in numbers.chance.items()}
 
 

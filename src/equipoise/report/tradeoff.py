@@ -87,7 +87,7 @@ def _frame(marks: Sequence[Mark], least: float = 0.0) -> tuple[list[float], tupl
 
 
 def _ends(interval: Interval | None) -> tuple[float, ...]:
-    """What a mark's line needs of the frame."""
+    """The frame that a mark's line needs."""
     return () if interval is None else (interval.low, interval.high)
 
 

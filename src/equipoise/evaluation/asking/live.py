@@ -43,7 +43,7 @@ UNCLEAR = 20  # answers that name no option before any does: it is not the quest
 
 @dataclass
 class Said:
-    """What was asked and answered."""
+    """Questions and answers."""
 
     rows: list[ItemScores] = field(default_factory=list)
     bad: dict[ImageRef, str] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Photos:
         self.bad: dict[ImageRef, str] = {}
 
     def of(self, item: Item) -> tuple[list[str], list[Image.Image]] | None:
-        """What identifies the photos, and their pictures; None where one cannot be used."""
+        """The identity of the photos, and their pictures; None if one cannot be used."""
         names, pictures = [], []
         for ref in item.shown():
             try:
@@ -149,7 +149,7 @@ def _called(model: Any) -> str:
 
 
 def read(asked: Asked, said: str | None) -> Answer:
-    """What was said as an answer; None: the server refused the question."""
+    """Reads an answer. None: the server refused the question."""
     place = None if said is None else option_of(said, asked.options, asked.lettered)
     choice = None if place is None else asked.names[place]
     return Answer(

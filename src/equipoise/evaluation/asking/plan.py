@@ -1,4 +1,4 @@
-"""What a run will cost, before it is spent: requests by kind, pictures, tokens and money. Nothing is asked."""
+"""Predicts the cost of a run: requests by kind, pictures, tokens and money. Nothing is asked."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ LEVEL = 0.95
 
 
 class Until:
-    """What is known of a metric after the photos so far."""
+    """The estimate of a metric after the photos so far."""
 
     def __init__(self, metric: str, points: float) -> None:
         self.metric, self.points = metric, points

@@ -76,7 +76,7 @@ class Asked(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What this request adds, for a bill: the question itself, or one of its variants."""
+        """The kind of this request on a bill: the question itself, or one of its variants."""
         if self.repeat:
             return "repeats"
         if self.variant != "0":

@@ -33,7 +33,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Passed:
-    """What a gate says of one comparison; points are percentage points, a loss is positive."""
+    """The verdict of a gate on one comparison; points are percentage points, a loss is positive."""
 
     metric: str
     points: float

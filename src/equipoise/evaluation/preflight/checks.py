@@ -229,7 +229,7 @@ def _lost(tested: TestedModel, texts: Vector) -> bool:
 
 
 def _special_tokens(tested: TestedModel) -> Check | None:
-    """What the network is given of texts that have no word of their end in common; None where it cannot be watched,
+    """The network's input for texts that share no word at their end; None where it cannot be watched,
     and for a prompt, which ends as it likes."""
     if not tested.encodes:
         return None

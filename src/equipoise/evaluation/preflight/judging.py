@@ -206,7 +206,7 @@ def _bfloat16(values: Vector) -> Vector:
 
 
 def _activation(tested: TestedModel) -> Check | None:
-    """What runs against what the configuration says; and whether the model would do better with the other one."""
+    """Compares the activation that runs with the configuration's, and tries the other one."""
     if "torch" not in sys.modules:
         return None
     seen = set.union(*(one.activations for one in tested.network))
@@ -306,7 +306,7 @@ def _share(answer: Answer) -> float:
 
 
 def of_served(model: Any, spec: str) -> list[Check]:
-    """The same questions, of a server that gives a probability: 24 answers and 12 about a blank picture."""
+    """Asks a server that gives a probability the same questions: 24 answers and 12 about a blank picture."""
     duels = _duels()
     blank = probes.blank()
     pairs = [(picture, text) for picture, *texts in duels for text in texts]

@@ -60,7 +60,7 @@ def _crop(tested: TestedModel) -> Check:
 
 
 def pixels_seen(tested: TestedModel) -> Check | None:
-    """What the first convolution is given of a black, a white and a red picture, and of one with four quarters."""
+    """The input of the first convolution for a black, a white and a red picture, and of one with four quarters."""
     seen = tested.network.pictures
     if len(seen.pixels) < 5:
         return None
@@ -131,7 +131,7 @@ def _way_up(pixels: NDArray[np.float32]) -> list[int]:
 
 
 def _own_pixels(model: Any, picture: Image.Image) -> NDArray[np.float32] | None:
-    """What the preprocessor that a model carries makes of a picture; None where it has none that can be asked."""
+    """A picture as the model's own preprocessor returns it; None if it has none that can be asked."""
     preprocess: Any = getattr(model, "preprocess", None)
     of_processor = getattr(getattr(model, "processor", None), "image_processor", None)
     processor: Any = getattr(model, "image_processor", None) or of_processor

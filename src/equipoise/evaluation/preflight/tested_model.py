@@ -83,7 +83,7 @@ class TestedModel:
         return np.array(scores, np.float32)
 
     def _rows(self, method: str, inputs: Any) -> Vector:
-        """What a method of an encoder answers, as rows of unit length."""
+        """The answers of an encoder's method, as rows of unit length."""
         many = len(inputs)
         with own_code(self.spec, f"{method} failed for {many} input{'s' if many > 1 else ''}"):
             answer = getattr(self.model, method)(inputs if isinstance(inputs, np.ndarray) else list(inputs))
@@ -160,7 +160,7 @@ class TestedModel:
 
 @dataclass
 class Inputs:
-    """What reached a torch network: picture tensors and token ids of each forward pass, and the kinds of modules."""
+    """Inputs of a torch network: picture tensors and token ids of each forward pass, and the kinds of modules."""
 
     pixels: list[NDArray[np.float32]] = field(default_factory=list)  # (n, 3, height, width)
     tokens: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)  # rows of the table, ids
@@ -185,7 +185,7 @@ class Inputs:
 
 
 class Network(NamedTuple):
-    """What reached the network when it was asked for pictures, and for texts."""
+    """Inputs of the network when it was asked for pictures, and for texts."""
 
     pictures: Inputs
     texts: Inputs
@@ -264,7 +264,7 @@ def _of_module(seen: Inputs, module: Any) -> None:
 
 
 def _on_disk(folder: Any) -> list[str]:
-    """What config.json of the folder that a network came from says."""
+    """The activations that config.json of a network's folder names."""
     path = Path(str(folder)) / "config.json"
     try:
         config = json.loads(path.read_text()) if folder and path.is_file() else {}

@@ -100,7 +100,7 @@ def answers_verdict(record: RunRecord, numbers: Numbers, chance: float | None, h
 
 
 def _order(numbers: Numbers, at_chance: bool = False) -> str:
-    """What the order of the options does; "" where it does little."""
+    """The effect of the order of the options; "" if it is small."""
     order, first, effect = numbers["order_flips"], numbers["first_option"], numbers.interval("order_effect")
     if order is None or order < _MANY:
         return ""
