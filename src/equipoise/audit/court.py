@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.audit.record import Case, Court
+from equipoise.audit.record import Court, LabelCase
 from equipoise.core.errors import UserError
 from equipoise.core.stats import Floats
 from equipoise.data import identity
@@ -54,7 +54,7 @@ def court(items: Sequence[Item], name: str, outcomes: Mapping[str, Mapping[str, 
     # A model worse than chance makes a label suspicious by agreeing with it; what no model contradicts comes last.
     order = np.lexsort((-found.log_odds, ~failed.any(1)))
     queue = [
-        Case(
+        LabelCase(
             id=answers.ids[row],
             probability=round(float(probability[row]), 4),
             failed=[model for model, lost in zip(answers.models, failed[row], strict=True) if lost],

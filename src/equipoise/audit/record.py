@@ -99,7 +99,7 @@ class Audit(_Record):
     detector: Detector | None  # None without positives
 
 
-class Case(_Record):
+class LabelCase(_Record):
     id: str
     probability: float  # that its label is wrong
     failed: list[str]  # models that answer against the label
@@ -116,5 +116,5 @@ class Court(_Record):
     models: list[str]
     wrong_labels: float | None  # estimated share; None where the answers do not say
     failed_by_all: int  # items that all models answered and failed
-    queue: list[Case]
+    queue: list[LabelCase]
     notes: list[str]

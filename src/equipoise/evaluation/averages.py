@@ -21,7 +21,7 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.core import stats
 from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import Bools, Outcomes
-from equipoise.evaluation.paper_metrics import PAPER_METRICS
+from equipoise.evaluation.paper_metrics import FUNCTIONS
 from equipoise.evaluation.record import Interval, ItemNumbers, MacroNumbers, Metrics, Number, Summary
 from equipoise.evaluation.scores import ItemScores, kinds_of
 
@@ -333,4 +333,4 @@ def measure(
     asked = [name for name in (benchmark.metrics if benchmark else ()) if name not in left_out]
     rule = benchmark.rule if benchmark and benchmark.rule in averages else None
     found = Metrics(overall=summary.overall, by=summary.by, averages=averages, rule=rule)
-    return found.also({name: number for one in asked for name, number in PAPER_METRICS[one](rows).items()})
+    return found.also({name: number for one in asked for name, number in FUNCTIONS[one](rows).items()})

@@ -248,7 +248,7 @@ def sets(scores: Sequence[ItemScores]) -> Numbers:
     return found
 
 
-PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], Numbers]] = {
+FUNCTIONS: dict[str, Callable[[Sequence[ItemScores]], Numbers]] = {
     "ranks": ranks,
     "groups": groups,
     "mirrored": mirrored,
