@@ -142,7 +142,7 @@ def test_a_frame_has_no_score_of_an_answer(photos: Path) -> None:
     pytest.importorskip("pandas")
     asked = items(20)
     found = evaluate(Simulated(), asked, images=photos, ask=parse_ask("wordings,orders"))
-    run = Run(found.record, found.rows, found.outcomes, given=asked)
+    run = Run(found.record, found.rows, given=asked)
     rows = run.items.to_frame().to_dict("records")
     assert all(row["score_caption"] is None and row["accuracy"] in (0.0, 1.0) for row in rows)
     assert not any(

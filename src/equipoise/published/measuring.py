@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from equipoise.benchmarks import reading, registry
 from equipoise.benchmarks.base import Benchmark
@@ -37,28 +37,32 @@ OUTCOMES_ONLY = "outcomes only: no score was published, so a tie counts as a wro
 UNKNOWN = "unknown"
 
 
+class About(TypedDict, total=False):
+    """Where a run is kept, and what its files do not say: the model's name, their repository or address."""
+
+    out: str | Path | None
+    model: str | None
+    origin: str
+    commit: str
+    licence: str
+    seed: int
+    metrics: Sequence[Metric]  # the user's own
+
+
 def published_run(
     paths: Sequence[str | Path],
     bench: str | None,
     *,
-    out: str | Path | None = None,
     source: str | Path | None = None,
     splits: Sequence[str] = (),
     average: str | None = None,
-    model: str | None = None,
-    origin: str = UNKNOWN,
-    commit: str = UNKNOWN,
-    licence: str = UNKNOWN,
-    seed: int = 0,
-    metrics: Sequence[Metric] = (),
+    **about: Unpack[About],
 ) -> Result:
     """Measure what others published of one model on one benchmark, as a run; with `out` it is written there.
 
-    Without `bench` the file alone says what was scored.
-
-    `source` is the folder of the benchmark's annotation files: tags, texts and photos are then its items', and ids must
-    match one by one. The name of the `model` is the file's own word, or its name, where it is not given. `origin` is a
-    repository or an address.
+    Without `bench` the file alone says what was scored. `source` is the folder of the benchmark's annotation files:
+    tags, texts and photos are then its items', and ids must match one by one. Without `model` it is called as in the
+    file, or after the file.
     """
     files = [Path(path) for path in paths]
     if bench is None:
@@ -72,30 +76,25 @@ def published_run(
     subject = " and ".join(map(str, files))
     read = read_any(files, None if bench is None else benchmark.name)
     found = fitted(read, benchmark, items, splits, subject)
-    about = {"source": origin, "commit": commit, "licence": licence}
-    more: dict[str, Any] = {"out": out, "average": average, "model": model, "seed": seed, "metrics": metrics}
-    return _run(found, benchmark, files, subject, about, **more)
+    return _run(found, benchmark, files, subject, average, about)
 
 
-def log_runs(
-    logs: Sequence[Log], *, out: str | Path | None = None, model: str | None = None, origin: str = UNKNOWN,
-    commit: str = UNKNOWN, licence: str = UNKNOWN, seed: int = 0, metrics: Sequence[Metric] = (),
-) -> list[Result]:  # fmt: skip
+def log_runs(logs: Sequence[Log], **about: Unpack[About]) -> list[Result]:
     """A run for each log of a harness: in OUT itself, or of several in OUT/MODEL/DATASET."""
-    about = {"source": origin, "commit": commit, "licence": licence}
+    out = about.get("out")
     found: list[Result] = []
     taken: set[Path] = set()
     for log in logs:
         benchmark = replace(registry.of_file(Path(log.dataset), ()), name=_folder(log.dataset))
         folder = None if out is None else Path(out)
         if folder is not None and len(logs) > 1:
-            folder /= _folder(model or log.model) + f"/{benchmark.name}"
+            folder /= _folder(about.get("model") or log.model) + f"/{benchmark.name}"
             folder = next(
                 one for n in range(1, 99) if (one := folder if n == 1 else Path(f"{folder}_{n}")) not in taken
             )
             taken.add(folder)
-        more: dict[str, Any] = {"out": folder, "model": model, "seed": seed, "metrics": metrics}
-        found.append(_run(items_of(log), benchmark, log.files, str(log.files[0]), about, **more))
+        here: About = {**about, "out": folder}
+        found.append(_run(items_of(log), benchmark, log.files, str(log.files[0]), None, here))
     return found
 
 
@@ -104,62 +103,55 @@ def _folder(name: str) -> str:
 
 
 def _run(
-    found: PublishedScores, benchmark: Benchmark, files: Sequence[Path], subject: str, about: Mapping[str, str], *,
-    out: str | Path | None, average: str | None = None, model: str | None = None, seed: int = 0,
-    metrics: Sequence[Metric] = (),
-) -> Result:  # fmt: skip
-    called = model or found.model or " + ".join(path.name.partition(".")[0] for path in files)
-    parts = _parts(_benchmark_id(found, benchmark), called, files, seed, metrics)
+    found: PublishedScores, benchmark: Benchmark, files: Sequence[Path], subject: str, average: str | None, about: About
+) -> Result:
+    called = about.get("model") or found.model or " + ".join(path.name.partition(".")[0] for path in files)
+    seed, own, outcomes_only = about.get("seed", 0), about.get("metrics", ()), found.outcomes_only
+    parts = _parts(_benchmark_id(found, benchmark), called, files, seed, own)
     require_groups(found.rows, benchmark, average, subject)
-    rows, outcomes = [*ROWS, *metrics], outcomes_of(found.rows)
-    measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=found.outcomes_only)
-    said = {"layout": found.layout, "notes": [*found.notes], "unknown": _unknown(found)}
+    rows, outcomes = [*ROWS, *own], outcomes_of(found.rows)
+    measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=outcomes_only)
+    said = {"layout": found.layout, "notes": [*found.notes], "unknown": _unknown(found), "outcomes_only": outcomes_only}
     lines = item_lines(found.rows, outcomes, {item.id: item for item in found.items}, rows)
-    more = {**about, **said, "outcomes_only": found.outcomes_only}
-    return Result(_finished("items", parts, measured, files, more, out, lines, len(found.rows)), found.rows)
+    return Result(_finished("items", parts, measured, files, said, about, lines, len(found.rows)), found.rows)
 
 
-def published_tables(
-    paths: Sequence[str | Path], bench: str | None = None, *, out: str | Path | None = None, origin: str = UNKNOWN,
-    commit: str = UNKNOWN, licence: str = UNKNOWN,
-) -> list[Result]:  # fmt: skip
+def published_tables(paths: Sequence[str | Path], bench: str | None = None, **about: Unpack[About]) -> list[Result]:
     """Read tables of results (aggregates.py): a run for each model and benchmark, in OUT/MODEL/BENCHMARK."""
-    files = [Path(path) for path in paths]
+    files, out, found = [Path(path) for path in paths], about.get("out"), []
     unknown = ["items", "intervals", "ties", "the model's weights and preprocessing"]
-    about = {"layout": "mteb's results", "source": origin, "commit": commit, "licence": licence, "unknown": unknown}
-    found = []
     for row in aggregates.read_tables(files, bench):
         measured, notes = aggregates.metrics_of(row)
         benchmark = registry.get(aggregates.TASKS[row.task][0])
         items = sha256_json([row.task, row.revision])
         parts = _parts(benchmark_id([], benchmark).model_copy(update={"items_sha256": items}), row.called, files)
-        more = {**about, "outcomes_only": False, "notes": notes}
-        folder = None if out is None else Path(out) / row.folder / benchmark.name
-        record = _finished("aggregate", parts, measured, files, more, folder, (), measured.overall.n)
-        found.append(Result(record, []))
+        said = {"layout": "mteb's results", "notes": notes, "unknown": unknown, "outcomes_only": False}
+        here: About = {**about, "out": None if out is None else Path(out) / row.folder / benchmark.name}
+        found.append(Result(_finished("aggregate", parts, measured, files, said, here, (), measured.overall.n), []))
     return found
 
 
 def _finished(
-    kind: Kind, parts: dict[str, Any], measured: Metrics, files: Sequence[Path], about: dict[str, Any],
-    out: str | Path | None, lines: Iterable[Mapping[str, Any]], n: int,
+    kind: Kind, parts: dict[str, Any], measured: Metrics, files: Sequence[Path], said: dict[str, Any], about: About,
+    lines: Iterable[Mapping[str, Any]], n: int,
 ) -> RunRecord:  # fmt: skip
     """The record of a run, which is written where `out` is given."""
-    folder = None if out is None else Path(out)
+    origin = {
+        "source": about.get("origin", UNKNOWN), "commit": about.get("commit", UNKNOWN),
+        "licence": about.get("licence", UNKNOWN),
+    }  # fmt: skip
+    folder = None if (out := about.get("out")) is None else Path(out)
     with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
         if folder is not None:
             claim(folder, parts, command="metrics")
-            about |= _kept_origin(folder, {name: about[name] for name in _ORIGIN})
-        published = Published(files={path.name: sha256_file(path) for path in files}, **about)
+            origin = _kept_origin(folder, origin)
+        published = Published(files={path.name: sha256_file(path) for path in files}, **{**origin, **said})
         arguments = {"out": None if out is None else str(out)}
         record = new_record(
             kind, parts, n, arguments=arguments, counts={}, metrics=measured, published=published,
             seconds=Seconds(score=0.0, measure=0.0),
         )  # fmt: skip
         return record if folder is None else write(folder, record, lines)
-
-
-_ORIGIN = ("source", "commit", "licence")
 
 
 def _kept_origin(folder: Path, given: dict[str, str]) -> dict[str, str]:
