@@ -57,7 +57,7 @@ def _texts_alone(outcomes: Outcomes, seed: int, metrics: Sequence[Metric]) -> Av
 def blind_averages(
     items: Sequence[Item], benchmark: Benchmark | None, seed: int = 0, metrics: Sequence[Metric] = ROWS
 ) -> Blinds:
-    """What each baseline gets; it needs no model, so it is computed while photos are decoded."""
+    """The averages of each baseline; they need no model, so they are computed while photos are decoded."""
     found: Blinds = {}
     if not any(item.negatives for item in items):
         return found
