@@ -1,1 +1,1 @@
-"""Runs without items: zero-shot classification, retrieval, human ratings. Each is a row of kinds.SETS."""
+"""Runs without items: zero-shot classification, retrieval, human ratings. Each is a module of kinds.SETS."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,22 +30,12 @@ from equipoise.embedding.cache import ScoringOptions, default_world
 from equipoise.evaluation.record import BenchmarkId, Change, Interval, Metrics
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets import classification, ratings, retrieval
-from equipoise.evaluation.sets.scoring import Estimate, digests, numbers
+from equipoise.evaluation.sets.scoring import digests, numbers
 from equipoise.evaluation.task import Fields, FromTexts, Lines, Task
 from equipoise.models.base import NEEDS_NEGATIVES, kind_of
 
-
-@dataclass(frozen=True)
-class SetKind:
-    score: Callable[[Any, Any, ScoringOptions, Scoring], Sequence[Any]]
-    measure: Callable[[Sequence[Any], Mapping[str, int], int, int], tuple[dict[str, Estimate], Any, int]]
-
-
-SETS = {
-    "classification": SetKind(classification.score, classification.measure),
-    "retrieval": SetKind(retrieval.score, retrieval.measure),
-    "ratings": SetKind(ratings.score, ratings.measure),
-}
+# Each module scores its set, and measures the rows.
+SETS = {"classification": classification, "retrieval": retrieval, "ratings": ratings}
 
 
 class SetTask(Task):
