@@ -23,6 +23,9 @@ from equipoise.core.errors import UserError
 from equipoise.core.plugins import is_named, load_named, own_code, source_sha256
 from equipoise.evaluation import answers
 
+Side = Literal["texts", "images", "answers", "sets", "scores", "paper"]
+Unit = Literal["share", "score", "spread", "rank", "count"]  # spread: standard deviations of s(c)
+
 
 class MetricInfo(BaseModel):
     """The description of a metric. A run keeps it for metrics of the user's own."""
@@ -35,8 +38,8 @@ class MetricInfo(BaseModel):
     better: Literal["high", "low"] = "high"
     # What is compared: the texts of an image, the images of a text, the answers of a generative model; or the run is
     # not of items (evaluation/sets). `scores` says how high scores are, `paper` is what one benchmark's paper defines.
-    side: Literal["texts", "images", "answers", "sets", "scores", "paper"] = "texts"
-    unit: Literal["share", "score", "spread", "rank", "count"] = "share"  # spread: standard deviations of s(c)
+    side: Side = "texts"
+    unit: Unit = "share"
     less: str | None = None  # the metric that is subtracted: drop is Original less Augmented
     spec: str | None = None  # py:module:name of a metric of the user's own
     code_sha256: str | None = None  # of its file
@@ -51,6 +54,7 @@ class Metric(MetricInfo):
     """A metric and how an outcome counts. The functions get the `Outcomes` of all items (evaluation/outcomes.py) and
     give one value an item: an array or a list."""
 
+    side: Literal["texts", "images", "answers"] = "texts"  # the others are no shares of items
     wins: Callable[[Any], Any]  # from 0 (lost) to 1 (won)
     counts: Callable[[Any], Any]  # whether the item is asked
     chance: Callable[[Any], Any] | None = None  # the share that a model gets which orders an item's texts at random
@@ -205,11 +209,11 @@ ROWS = (
 )
 # fmt: on
 METRICS: dict[str, Metric] = {row.name: row for row in ROWS}  # in the order of every table
-OUTCOMES = ("texts", "images", "answers", "sets")  # sides
+OUTCOME_SIDES = ("texts", "images", "answers", "sets")
 SHARES = tuple(row.name for row in ROWS if row.side == "texts" and row.less is None)  # of the texts, of all items
 
 
-def _info(name: str, title: str, meaning: str, side: Any = "sets", unit: Any = "share") -> MetricInfo:
+def _info(name: str, title: str, meaning: str, side: Side = "sets", unit: Unit = "share") -> MetricInfo:
     return MetricInfo(name=name, short=title, title=title, meaning=meaning, side=side, unit=unit)
 
 
@@ -258,7 +262,7 @@ def shown(found: Iterable[Mapping[str, Any]], side: str | None = None, always: b
         there |= {name: value for name, value in one.items() if name not in there}
     ours: list[MetricInfo] = [row for name, row in METRICS.items() if always or name in there]
     others = [info(name, value) for name, value in there.items() if name not in METRICS]
-    return [row for row in (*ours, *others) if row.side == side or (side is None and row.side in OUTCOMES)]
+    return [row for row in (*ours, *others) if row.side == side or (side is None and row.side in OUTCOME_SIDES)]
 
 
 def kept(own: MetricInfo) -> Metric:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from equipoise.core.errors import UserError, did_you_mean
-from equipoise.evaluation.metrics import INFO, OUTCOMES, info
+from equipoise.evaluation.metrics import INFO, OUTCOME_SIDES, info
 from equipoise.evaluation.record import Comparison
 
 Verdict = Literal["worse", "unclear", "fine"]
@@ -56,7 +56,7 @@ def read_gate(text: str, strict: bool = False, own: Sequence[str] = ()) -> Gate:
     """'augmented:1.5' -> Gate; `own` are the user's metrics of the runs."""
     option = f"--fail-{'unless-shown' if strict else 'if-worse'} {text}"
     metric, _, points = text.partition(":")
-    known = [*(name for name, row in INFO.items() if row.side in OUTCOMES), *own]
+    known = [*(name for name, row in INFO.items() if row.side in OUTCOME_SIDES), *own]
     if metric not in known:
         raise UserError(
             f"{option}: no metric {metric!r}; expected METRIC:POINTS, METRIC one of "
