@@ -45,9 +45,10 @@ COMMANDS = {  # home: what prints it; with DATA, only where that folder is
     "reread": "-m studies.perturb_reading published thirty-third",
     "ledger": "-m studies.ledger.make --markdown --shared DATA",
     "siglip": "-m studies.ledger.siglip --shared DATA",
+    "guide": "-m studies.tables.lib.guide",
 }
 ON_NO_PAGE = ("readings", "reread")  # quoted alone, and quick
-WHOLE = ("coco", "coco-short", "ledger")  # the block is all that the command prints; of the others a choice of lines
+WHOLE = ("coco", "coco-short", "ledger", "guide")  # all that a command prints; of the others a choice of lines
 HOME = re.compile(r"(?s)<!-- numbers: ([\w-]+) -->\n+(.*?)\n+<!-- end -->")
 QUOTE = re.compile(r"<!--([\w-]+): (.+?)-->")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?")

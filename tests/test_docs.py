@@ -70,7 +70,7 @@ def test_the_manual_stays_short() -> None:
     menu = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     texts = [page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *(DOCS / page for page in menu))]
     words = sum(len(re.sub(r"(?s)<!--.*?-->", "", text).split()) for text in texts)  # comments are not read
-    assert len(menu) <= 20 and words <= 22_000
+    assert len(menu) <= 21 and words <= 22_000
     assert not [page for page in PAGES if "not run by the tests" in page.read_text(encoding="utf-8").lower()]
 
 

@@ -20,6 +20,7 @@ import textwrap
 import time
 from pathlib import Path
 
+from equipoise.cli.train import settings_of
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write
 from studies.tables.lib import jobs
@@ -74,6 +75,10 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--pretraining-steps", type=int, help="of the other base models (default: 150 on a cpu, 1,500 on a GPU)"
     )
+    parser.add_argument(
+        "--set", dest="options", action="append", default=[], metavar="NAME=VALUE",
+        help="an option of every recipe that is trained, e.g. --set batch_size=200; what makes a row that row stays",
+    )  # fmt: skip
     parser.add_argument("--share", type=float, default=1.0, help="of the world's items: to try whether it runs")
     return parser
 
@@ -85,12 +90,12 @@ def study_of(asked: argparse.Namespace) -> Study:
 
         if asked.data is None:
             raise UserError("--real: name the folder of its data with --data DIR; the script says what belongs there")
-        form = Real(asked.data)
+        form = Real(asked.data, settings_of(asked.options), asked.device)
     else:
         from studies.tables.lib.world import World
 
         pretraining = asked.pretraining_steps or (150 if asked.device == "cpu" else 1500)
-        form = World(asked.out, asked.steps, pretraining, asked.share)
+        form = World(asked.out, asked.steps, pretraining, asked.share, settings_of(asked.options))
     return Study(form, asked.out / form.name, asked.device, tuple(range(asked.seeds)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -391,13 +392,57 @@ def test_the_real_form_says_what_is_missing_and_how_to_get_it(tables: Any, tmp_p
         assert part in told
 
 
-def test_a_failed_training_names_no_option_that_the_script_lacks(tables: Any) -> None:
-    def make(task: Any) -> None:
-        raise UserError("200 items make no batch of 256; choose at most 200 (--set batch_size=200)")
+def test_an_option_reaches_every_training_but_what_makes_the_row(tables: Any, tmp_path: Path) -> None:
+    jobs, options = tables("lib.jobs"), {"batch_size": "200", "hn_weight": "0.3"}
+    for form in (tables("lib.real").Real(tmp_path, options), tables("lib.world").World(tmp_path, 160, 150, 1, options)):
+        recipes = [form.recipe(job, 0) for job in (jobs.HP_HN, jobs.RATIOS[2])]
+        assert [recipe.batch_size for recipe in recipes] == [200, 200]
+        assert [str(recipe.describe()).count("0.3") > 0 for recipe in recipes] == [True, False]
 
-    task = SimpleNamespace(job=SimpleNamespace(name="ce-clip"), seed=0)
-    line, well = tables("lib.study").work((SimpleNamespace(make=make), task, 0))
-    assert not well and "200 items make no batch of 256" in line and "--set" not in line
+
+def test_what_is_there_is_not_asked_for(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """VL-CheckList's folder has REPLACE's texts; annotations without photos; a folder that holds something else."""
+    real = tables("lib.real")
+    monkeypatch.setattr(real, "_loaded", lambda name, source: (([], None), "no" if source.name == "swap" else ""))
+    form = real.Real(tmp_path)
+    for folder in ("vl_checklist", "swap"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "file.json").touch()
+    missing = form.missing([], {"replace", "swap"}, [])
+    assert missing["replace/images/"].startswith(f"only photos are missing (annotations: {tmp_path}/vl_checklist)")
+    assert missing["swap/"].startswith("is there, and its annotations cannot be read: no")
+    (tmp_path / "vl_checklist" / "images" / "vg").mkdir(parents=True)
+    assert "replace/images/" not in form.missing([], {"replace"}, [])
+    assert form._images("replace") == tmp_path / "vl_checklist" / "images" / "vg"
+
+
+def test_table_8_names_the_papers_models_and_loads_those_that_are_there(tables: Any, tmp_path: Path) -> None:
+    real, jobs = tables("lib.real"), tables("lib.jobs")
+    form = real.Real(tmp_path)
+    variants = [jobs.variant(name, label) for name, label in form.variants.items()]
+    assert len(variants) == 14 and not any(map(form.can, variants))
+    assert form.optional(variants, []).count("not found") == 14
+    for file in ("RN101/open_clip_model.safetensors", "CLIP-ViT-g-14/config.json", "xvlm-16m/16m.pth"):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).touch()
+    specs = [form.spec(job.variant) for job in variants if form.can(job)]
+    rn101 = f"openclip:RN101/{tmp_path}/RN101/open_clip_model.safetensors?act=quickgelu"
+    assert specs == [f"hf:{tmp_path}/CLIP-ViT-g-14", rn101, f"itm:{tmp_path}/xvlm-16m/16m.pth"]
+
+
+def test_ce_clip_plus_is_trained_on_several_sources_where_they_are(tables: Any, tmp_path: Path) -> None:
+    """CC3M's own table, without a header, perturbed; its photos in shards of img2dataset."""
+    real, job = tables("lib.real"), tables("lib.jobs").CE_PLUS
+    form = real.Real(tmp_path)
+    assert not form.can(job)
+    for name, image in (("cc3m", "000000000.jpg"), ("coco", "a.jpg")):
+        (tmp_path / "more" / name).mkdir(parents=True)
+        (tmp_path / "more" / name / image).write_bytes(name.encode())
+        item = Item(id="1", image=ImageRef(path=image), caption="a cat", negatives=(Text(text="a dog"),))
+        (tmp_path / "more" / f"{name}.jsonl").write_text(json.dumps(item.to_json()) + "\n")
+    assert form.trains(job) and form.label(job) == "CE-CLIP+ (our cc3m, coco)"
+    items, photos = form.finetuning(job.items)
+    assert {item.id: photos.read(item.image.path) for item in items} == {"cc3m/1": b"cc3m", "coco/1": b"coco"}
 
 
 def test_the_real_form_says_how_long_it_takes(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,7 +450,9 @@ def test_the_real_form_says_how_long_it_takes(tables: Any, tmp_path: Path, monke
     (tmp_path / "captions.jsonl").write_text("{}\n" * 51_200)
     monkeypatch.setattr(real.os, "cpu_count", lambda: 10)
     told = real.Real(tmp_path).time([jobs.BASE, jobs.HN, jobs.HP_HN, jobs.CE_PLUS], ["swap"])
-    assert told.startswith("2 models to train, 512,000 photos: about 0.1 hours at 1,360 photos a second (10 cores;")
+    assert told.startswith(
+        "2 models to train, 512,000 photos: about 0.1 hours at 1,360 photos a second (10 cores, cuda;"
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.data.images import ImageSource
 from equipoise.data.items import Item
 from equipoise.data.readers.sets.kinds import AnySet
-from equipoise.models.clip import ClipModel
 from equipoise.train.recipe import Recipe
 from studies.tables.lib.jobs import Job
 
@@ -60,7 +59,7 @@ class Form(Protocol):
         """A hash of the files of its base model, or of its checkpoint."""
 
     def recipe(self, job: Job, seed: int) -> Recipe: ...
-    def base(self, job: Job, device: str) -> ClipModel: ...
+    def base(self, job: Job, device: str) -> Any: ...  # a ClipModel where it is trained
     def finetuning(self, name: str) -> tuple[list[Item], ImageSource]: ...
     def test(self, name: str) -> TestSet: ...
     def standard(self, name: str) -> AnySet: ...

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
@@ -355,7 +354,5 @@ def work(order: Order) -> tuple[str, bool]:
     try:
         study.make(task)
     except Exception as error:
-        # The trainer names its option --set, which table.py lacks: a table has the paper's batch.
-        reason = re.sub(r"choose at most .*", "the paper's batch needs more items", str(error))
-        return f"{task.job.name}-{task.seed} FAILED: {type(error).__name__}: {reason}", False
+        return f"{task.job.name}-{task.seed} FAILED: {type(error).__name__}: {error}", False
     return f"{task.job.name}-{task.seed} {time.monotonic() - started:.0f} s", True

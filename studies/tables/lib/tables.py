@@ -136,7 +136,13 @@ def hp_table_8(study: Study) -> list[str]:
         "On the world the base has seen 400,000 scenes and 1,950 steps of 1,024; the others here 12,800 scenes and "
         f"{getattr(study.form, 'pretraining_steps', 0):,} steps of 256, so they compare with each other alone."
     )
-    return [grid(study, (BASE, *others(study.form)), CONTRASTS, {}), quick(study, note)]
+    return [grid(study, (BASE, *others(study.form)), CONTRASTS, {}), quick(study, note), absent(study)]
+
+
+def absent(study: Study) -> str:
+    """Which of the other models are not there."""
+    names = [job.label for job in others(study.form) if not study.form.can(job)]
+    return f"Not here, so not scored: {', '.join(names)}." if names else ""
 
 
 # ---------------------------------------------------------------------------- CE-CLIP
@@ -194,7 +200,7 @@ def ce_fig_7(study: Study) -> list[str]:
         "less than the base: compare the widths with each other, and CE-CLIP with the base it comes from."
     )
     cells = (Cell("VL-CheckList", "VL-CheckList"),)
-    return [grid(study, (BASE, CE_CLIP, *others(study.form)), cells, {}), quick(study, note)]
+    return [grid(study, (BASE, CE_CLIP, *others(study.form)), cells, {}), quick(study, note), absent(study)]
 
 
 TABLES: dict[str, Table] = {

@@ -17,6 +17,7 @@ from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -58,6 +59,7 @@ TESTS |= {"unseen": "world-unseen"}
 SPLITS = {"attributes": ("replace-attributes",), "relations": ("replace-relations",), "swap": ("swap",)}
 SPLITS |= {"unseen": ("count", "without"), "objects": ("replace-objects",), "actions": ("replace-actions",)}
 PICTURES_OF_A_KIND = 40
+A_MODEL = 2  # minutes on two cores: 160 steps and its scores
 RETRIEVAL = 1_000  # pictures with two things and their attributes; many captions still fit several of them
 
 COLUMNS = {
@@ -100,7 +102,15 @@ class World:
     name = "quick"
     columns = COLUMNS
 
-    def __init__(self, out: Path, steps: int, pretraining_steps: int, share: float = 1.0) -> None:
+    def __init__(
+        self,
+        out: Path,
+        steps: int,
+        pretraining_steps: int,
+        share: float = 1.0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.options = dict(options or {})
         self.folder = out / f"world-{share:g}-{_made_of()}"
         self.steps, self.pretraining_steps, self.share = steps, pretraining_steps, share
         self.standards = {"ImageNet": ("classes",), "ELEVATER": ("classes",), "COCO": ("retrieval",)}
@@ -124,6 +134,11 @@ class World:
     # ------------------------------------------------------------------ data
 
     def prepare(self, jobs: Iterable[Job], tests: Iterable[str], standards: Iterable[str], processes: int) -> None:
+        jobs = list(jobs)
+        minutes = sum(map(self.can, jobs)) * A_MODEL * (self.steps / 160) * min(1, self.share)
+        print(
+            f"{len(jobs)} models: about {max(1, minutes):.0f} minutes on two cores, less for what is there", flush=True
+        )
         wanted = {"pretraining" if job.variant else job.items for job in jobs if self.trains(job)}
         standards = {one for name in standards for one in self.standards.get(name, ())}
         sets: dict[str, Callable[[], list[Item]]] = {}
@@ -230,12 +245,10 @@ class World:
             return pretraining_recipe(self.pretraining_steps, seed)
         assert job.recipe is not None
         steps = max(1, self.steps // 2) if job.short else self.steps
-        options = dict(job.options) | {"seed": seed, "max_steps": steps, "warmup_steps": min(20, max(1, steps // 10))}
-        if (
-            job.recipe == "dac_doveh_2023"
-        ):  # ten captions and ten negatives of 128 pictures would cost ten times the rest
-            options |= {"dense_captions": 2, "batch_size": 64}
-        recipe = get_recipe(job.recipe, quick=True, **options)
+        usual: dict[str, Any] = {"seed": seed, "max_steps": steps, "warmup_steps": min(20, max(1, steps // 10))}
+        if job.recipe == "dac_doveh_2023":  # ten captions and ten negatives of 128 would cost ten times the rest
+            usual |= {"dense_captions": 2, "batch_size": 64}
+        recipe = get_recipe(job.recipe, quick=True, **{**usual, **self.options, **dict(job.options)})
         most = self.size(FINETUNING) // 4  # half of the items are swaps
         return recipe if recipe.batch_size <= most else replace(recipe, batch_size=most)
 
