@@ -9,13 +9,13 @@ can be rewritten in one place: the code and this file.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "equipoise"
 GOLDEN = ROOT / "tests" / "golden" / "messages.txt"
-ERRORS = {"UserError", "Unreachable", "ImageProblem", "Unidentified", "Refused", "Unknown", "Broken", "BadRow"}
+ERRORS = {"UserError", "ImageProblem", "Unidentified", "Refused", "Unknown", "Broken"}  # and their subclasses
 ADDED = {"add", "add_some", "raise_if_any"}  # methods of core.errors.Problems
 
 
@@ -34,12 +34,21 @@ def text_of(node: ast.AST) -> str:
     return "{...}"
 
 
-def said_in(path: Path) -> Iterator[str]:
+def kinds(trees: Sequence[ast.AST]) -> set[str]:
+    """The names of all classes of errors for users, among them those that a file defines for itself."""
+    found = set(ERRORS)
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    while more := {one.name for one in classes if found & {getattr(base, "id", "") for base in one.bases}} - found:
+        found |= more
+    return found
+
+
+def said_in(tree: ast.AST, errors: Set[str]) -> Iterator[str]:
     """The messages of a file in their order."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if called in ERRORS | ADDED:
+            if called in errors | ADDED:
                 texts = [text_of(argument) for argument in (*node.args, *(one.value for one in node.keywords))]
                 if words := " / ".join(text for text in texts if text.replace("{...}", "").strip(" :,;\n")):
                     yield words.replace("\n", "\\n")
@@ -47,9 +56,10 @@ def said_in(path: Path) -> Iterator[str]:
 
 def messages() -> str:
     """All of them, under the names of their files; one line each."""
-    parts = []
-    for path in sorted(SOURCE.rglob("*.py")):
-        if found := sorted(set(said_in(path))):
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+    errors, parts = kinds([*trees.values()]), []
+    for path, tree in trees.items():
+        if found := sorted(set(said_in(tree, errors))):
             parts.append("\n".join([f"# {path.relative_to(SOURCE).as_posix()}", *found]))
     return "\n\n".join(parts) + "\n"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import ast
 
-from tests.messages import GOLDEN, messages, said_in
+from tests.messages import GOLDEN, kinds, messages, said_in
 
 
 def test_the_messages_are_those_of_the_golden_file() -> None:
@@ -14,9 +14,20 @@ def test_the_messages_are_those_of_the_golden_file() -> None:
     assert now == kept, f"{words}\n" + "\n".join([*(f"- {line}" for line in gone), *(f"+ {line}" for line in new)])
 
 
-def test_what_is_read_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(
-        "raise UserError(f'{path}: no such {\"file\" if one else path}; ' + hint)\nproblems.add(where, 'no caption')\n"
-        "raise UserError('an item' if one else 'items')\nprint('hello')\nraise UserError(words)\nfound.add(path)\n"
-    )
-    assert [*said_in(tmp_path / "a.py")] == ["{...}: no such {file | {...}}; {...}", "no caption", "{an item | items}"]
+CODE = """
+class Mine(UserError): pass
+class Own(Mine): pass
+class Other(ValueError): pass
+raise Own(f'{path}: no such {"file" if one else path}; ' + hint)
+problems.add(where, 'no caption')
+raise UserError('an item' if one else 'items')
+raise Other('hello')
+raise UserError(words)
+found.add(path)
+"""
+
+
+def test_what_is_read_of_a_file() -> None:
+    tree = ast.parse(CODE)
+    said = ["{...}: no such {file | {...}}; {...}", "no caption", "{an item | items}"]
+    assert [*said_in(tree, kinds([tree]))] == said

@@ -17,7 +17,7 @@ from PIL import Image
 from equipoise import cli
 from equipoise.benchmarks.registry import load_file
 from equipoise.core import files, run_folder
-from equipoise.core.errors import UserError
+from equipoise.core.errors import Busy
 from equipoise.core.files import atomic_write
 from equipoise.core.run_folder import locked, take
 from equipoise.data.images import TarImages
@@ -152,7 +152,7 @@ def test_training_starts_its_workers_by_spawn(tmp_path: Path) -> None:
 def test_a_held_lock_is_refused_where_flock_exists(tmp_path: Path) -> None:
     with (
         locked(tmp_path / "run"),
-        pytest.raises(UserError, match="another run is writing here"),
+        pytest.raises(Busy),
         locked(tmp_path / "run"),
     ):
         pass

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import Busy, InTheWay, OtherRun, UserError
 from equipoise.core.files import read_json, write_json
 from equipoise.core.run_folder import (
     CLAIM,
@@ -78,11 +78,11 @@ def test_a_new_folder_is_taken_and_found_again(tmp_path: Path) -> None:
 
 def test_another_run_and_another_command_are_refused(tmp_path: Path) -> None:
     take(tmp_path, "train", {"seed": 0})
-    with pytest.raises(UserError, match="holds another run:\n  seed: there 0, here 1\n"):
+    with pytest.raises(OtherRun, match=r"seed: there 0, here 1"):
         take(tmp_path, "train", {"seed": 1})
-    with pytest.raises(UserError, match="holds another run:\n  command: there train, here eval\n"):
+    with pytest.raises(OtherRun, match=r"command: there train, here eval"):
         take(tmp_path, "eval", {"seed": 0}, resumes=False)
-    with pytest.raises(UserError, match="holds another run:\n  command: there train, here eval\n"):
+    with pytest.raises(OtherRun, match=r"command: there train, here eval"):
         refuse_early(tmp_path, "eval", {})
     refuse_early(tmp_path, "train", {})
 
@@ -128,7 +128,7 @@ def test_a_claim_of_the_future_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_foreign_file_names_the_ways_out(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"nothing is overwritten\. Choose another --out, or delete this file"):
+    with pytest.raises(InTheWay, match="--out"):
         refuse_file(tmp_path / "x.jsonl")
 
 
@@ -138,7 +138,7 @@ def test_a_foreign_file_names_the_ways_out(tmp_path: Path) -> None:
 def test_one_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with locked(folder):
-        with pytest.raises(UserError, match="run: another run is writing here"), locked(folder):
+        with pytest.raises(Busy, match="run"), locked(folder):
             pass
         with pytest.raises(UserError, match=r"out\.jsonl: another run"), locked(folder, name="out.jsonl"):
             pass
@@ -174,7 +174,7 @@ def test_a_killed_process_leaves_no_lock_even_if_its_workers_stay(tmp_path: Path
     run = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path), *fork], stdout=subprocess.PIPE, text=True)
     assert run.stdout is not None
     child = int(run.stdout.readline().split()[1])
-    with pytest.raises(UserError, match="another run is writing here"), locked(tmp_path):
+    with pytest.raises(Busy), locked(tmp_path):
         pass
     run.kill()
     run.wait()

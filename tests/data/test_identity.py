@@ -15,7 +15,7 @@ from tests.evaluation.sets.helpers import Eye
 
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Average
-from equipoise.core.errors import UserError
+from equipoise.core.errors import OtherRun
 from equipoise.core.llm_client import LlmSettings
 from equipoise.data.identity import (
     PACKAGE,
@@ -346,7 +346,7 @@ def test_sets(photos: Path, tmp_path: Path) -> None:
     ]
     changes += [{"allow_missing": True}, {"items": items_with(caption="another cat")}]
     for change in changes:
-        with pytest.raises(UserError, match="holds another run"):
+        with pytest.raises(OtherRun):
             run(**change)
 
 
@@ -357,5 +357,5 @@ def test_study_make(photos: Path, tmp_path: Path) -> None:
     assert run() == run()
     changes: list[dict[str, Any]] = [{"items": items_with(caption="another cat")}, {"images": tmp_path / "others"}]
     for change in [*changes, {"seed": 1}, {"ask": "pairs"}]:
-        with pytest.raises(UserError, match="holds another run"):
+        with pytest.raises(OtherRun):
             run(**change)

@@ -14,7 +14,7 @@ from PIL import Image
 
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Average
-from equipoise.core.errors import UserError
+from equipoise.core.errors import OtherRun, UserError
 from equipoise.core.files import sha256_json
 from equipoise.data.identity import of_items, of_own
 from equipoise.data.items import Edit, ImageRef, Item, Text, load_items, texts, write_items
@@ -79,7 +79,7 @@ Run = Callable[..., Result]
 
 def test_other_photos_are_another_run(run: Run, tmp_path: Path) -> None:
     assert run().read_from is None and run().read_from == tmp_path / "run"
-    with pytest.raises(UserError, match=r"holds another run:\n  images sha256: there"):
+    with pytest.raises(OtherRun, match=r"images sha256: there"):
         run(data="B")
     photo(tmp_path / "A" / "1.png", (1, 2, 3))
     with pytest.raises(UserError, match="images sha256"):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from equipoise.cli import main
-from equipoise.core.errors import UserError
+from equipoise.core.errors import OtherRun, UserError
 from equipoise.evaluation.results import read_run
 from equipoise.published import answers, scores
 from equipoise.published.measuring import published_run, published_tables
@@ -64,7 +64,7 @@ def test_scores_with_their_texts(tmp_path: Path) -> None:
     assert line["texts"] == {"caption": "c0", "positives": ["p0"], "negatives": ["n0"]}
     again = read_run(tmp_path / "run")[0]
     assert again.metrics.overall["original"] == 240 / 245
-    with pytest.raises(UserError, match="holds another run"):
+    with pytest.raises(OtherRun):
         published_run([cosines(tmp_path / "b.json", 6, pp=True)], "sugarcrepe-pp", out=tmp_path / "run")
 
 

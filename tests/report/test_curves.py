@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import InTheWay
 from equipoise.report.curves import findings, turn, write_curves
 from equipoise.train.run.log import read_log
 
@@ -83,7 +83,7 @@ def test_a_run_without_evaluation_and_one_that_is_empty(tmp_path: Path) -> None:
 def test_a_users_own_page_is_kept(tmp_path: Path) -> None:
     folder = run(tmp_path / "run", row(1))
     (folder / "curves.html").write_text("mine")
-    with pytest.raises(UserError, match="not written by this command"):
+    with pytest.raises(InTheWay, match=r"curves\.html"):
         write_curves(folder)
     assert (folder / "curves.html").read_text() == "mine"
 

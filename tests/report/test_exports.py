@@ -21,7 +21,7 @@ import yaml
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.cli import main
-from equipoise.core.errors import UserError
+from equipoise.core.errors import InTheWay, UserError
 from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import METRICS, SHARES, shown
@@ -200,7 +200,7 @@ def test_nothing_is_written_where_something_is_in_the_way(tmp_path: Path) -> Non
     files = {"a.json": "1", "b/c.json": "2"}
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "c.json").write_text("another's")
-    with pytest.raises(UserError, match="nothing is overwritten"):
+    with pytest.raises(InTheWay, match=r"c\.json"):
         write(files, tmp_path)
     assert not (tmp_path / "a.json").exists()
     (tmp_path / "b" / "c.json").write_text("2")

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from tests.study.conftest import Make, some_items
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import OtherRun, UserError
 from equipoise.data.items import ImageRef, texts
 from equipoise.study.making import choose, make_study
 from equipoise.study.questions import MOST_TEXTS, read_study
@@ -51,7 +51,7 @@ def test_a_folder_with_answers_is_left_alone(make: Make) -> None:
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     make()
     assert before == {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
-    with pytest.raises(UserError, match=r"holds another run:\s+seed: there 0, here 1"):
+    with pytest.raises(OtherRun, match=r"seed: there 0, here 1"):
         make(seed=1)
 
 

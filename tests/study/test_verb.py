@@ -10,7 +10,7 @@ from tests.study.conftest import answers_file, row, some_items
 from typer.testing import CliRunner
 
 from equipoise.cli import app
-from equipoise.core.errors import UserError
+from equipoise.core.errors import InTheWay, UserError
 from equipoise.data.items import write_items
 from equipoise.study.questions import read_study
 
@@ -63,7 +63,7 @@ def test_nothing_that_a_user_wrote_is_overwritten(study: Path, tmp_path: Path) -
         (tmp_path / "notes.json", ("score", study, *answered(study), "--points")),
     ):
         out.write_text("precious notes on equipoise study")
-        with pytest.raises(UserError, match="already there, and not written by this command"):
+        with pytest.raises(InTheWay, match=out.name):
             run(*asked, out)
         assert out.read_text() == "precious notes on equipoise study"
         out.unlink()

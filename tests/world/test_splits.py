@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from equipoise.benchmarks import registry
-from equipoise.core.errors import UserError
+from equipoise.core.errors import Busy, UserError
 from equipoise.core.run_folder import locked
 from equipoise.data.items import load_items
 from equipoise.models.blind import by_ngrams
@@ -229,7 +229,7 @@ def test_files_that_the_world_did_not_draw_are_never_overwritten(tmp_path: Path)
 
 
 def test_two_worlds_at_once(tmp_path: Path) -> None:
-    with locked(tmp_path), pytest.raises(UserError, match="another run is writing here"):
+    with locked(tmp_path), pytest.raises(Busy):
         make_world(4, 0, tmp_path)
     make_world(4, 0, tmp_path)
     with locked(tmp_path):

@@ -15,6 +15,18 @@ class UserError(Exception):
     """Bad input: what was expected, what was found and where, and what fixes it."""
 
 
+class OtherRun(UserError):
+    """The folder or file holds a run of other settings or inputs; the message lists what differs."""
+
+
+class Busy(UserError):
+    """Another process is writing there."""
+
+
+class InTheWay(UserError):
+    """What lies there is not ours, or not what would be written: nothing is overwritten."""
+
+
 class Unreachable(UserError):
     """A server that the user's own code asks does not answer."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from equipoise.core import files
-from equipoise.core.errors import UserError, listed
+from equipoise.core.errors import Busy, InTheWay, OtherRun, UserError, listed
 from equipoise.core.files import atomic_write, lock_file, make_folder, plain_target, read_json, write_json
 from equipoise.core.progress import STATUS
 
@@ -115,11 +115,11 @@ def refuse_other(
 ) -> None:
     """Raise if `place` holds another run, and say what differs; `also` are further reasons."""
     if found := [*also, *differences(there, here)]:
-        raise UserError(f"{place} holds another run:\n{listed(found, SHOWN)}\n{_ways_out(kind)}")
+        raise OtherRun(f"{place} holds another run:\n{listed(found, SHOWN)}\n{_ways_out(kind)}")
 
 
 def refuse_file(path: Path, why: str = "it is already there, and not what this command would write") -> NoReturn:
-    raise UserError(f"{path}: {why}; nothing is overwritten. {_ways_out('file')}")
+    raise InTheWay(f"{path}: {why}; nothing is overwritten. {_ways_out('file')}")
 
 
 _HEAD = 2_000  # bytes searched for the mark
@@ -206,7 +206,7 @@ def locked(folder: str | Path, *, name: str | Path | None = None, wait: bool = F
         try:
             stack.enter_context(_folder_lock(Path(folder), wait))
         except BlockingIOError:
-            raise UserError(
+            raise Busy(
                 f"{name or folder}: another run is writing here; wait until it ends, or choose another --out"
             ) from None
         yield

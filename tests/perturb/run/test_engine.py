@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from typer.testing import CliRunner
 
 from equipoise.cli.perturb import describe, perturb
-from equipoise.core.errors import UserError
+from equipoise.core.errors import OtherRun, UserError
 from equipoise.data.items import load_items
 from equipoise.data.readers.captions.groups import read_captions
 from equipoise.perturb.recipes import Setup
@@ -191,9 +191,7 @@ def test_parts_of_another_run_are_never_mixed_in(captions: Path, tmp_path: Path)
         patch.setattr(Parts, "join", lambda self, count: sys.exit(1))
         with pytest.raises(SystemExit):
             perturb_file(captions, out, SETUP, shard=15)
-    with pytest.raises(
-        UserError, match="parts holds another run:\n  setup seed: there 3, here 9\nChoose another --out"
-    ):
+    with pytest.raises(OtherRun, match=r"setup seed: there 3, here 9"):
         perturb_file(captions, out, Setup("hard_positives_rules", seed=9), shard=15)
     with pytest.raises(UserError, match=r"as it was then, here captions\.csv, which has"):
         (tmp_path / "captions.csv").write_text(captions.read_text() + "1.jpg,one more cat\n")

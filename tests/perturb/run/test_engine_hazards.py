@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import Busy, InTheWay, OtherRun, UserError
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run import engine
 from equipoise.perturb.run.engine import perturb_file, report_path
@@ -71,7 +71,7 @@ def test_the_output_of_another_run_is_refused_with_what_differs(captions: Path, 
     out = tmp_path / "items.jsonl"
     perturb_file(captions, out, SETUP)
     before = out.read_bytes()
-    with pytest.raises(UserError, match=r"holds another run:\n  limit: there nothing, here 3\n(.|\n)*delete this file"):
+    with pytest.raises(OtherRun, match=r"limit: there nothing, here 3"):
         perturb_file(captions, out, SETUP, limit=3)
     assert out.read_bytes() == before and not Parts(out).folder.exists()
     out.unlink()  # the way out
@@ -85,7 +85,7 @@ def test_an_output_that_was_edited_is_refused(captions: Path, tmp_path: Path) ->
     with pytest.raises(UserError, match="changed after `equipoise perturb` wrote it"):
         perturb_file(captions, out, SETUP)
     report_path(out).write_text("{")  # nobody knows any more what was written
-    with pytest.raises(UserError, match="nothing is overwritten"):
+    with pytest.raises(InTheWay, match=out.name):
         perturb_file(captions, out, SETUP)
     assert out.read_text().endswith("mine\n")
 
@@ -100,7 +100,7 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(
         return join(self, count)
 
     monkeypatch.setattr(Parts, "join", joined)
-    with pytest.raises(UserError, match="nothing is overwritten"):
+    with pytest.raises(InTheWay, match=out.name):
         perturb_file(captions, out, SETUP)
     assert out.read_text() == "somebody was quicker\n" and not report_path(out).exists()
 
@@ -143,7 +143,7 @@ def test_a_users_file_under_the_reports_name(mine: str, captions: Path, tmp_path
 
 def test_two_runs_at_once(captions: Path, tmp_path: Path) -> None:
     out = tmp_path / "items.jsonl"
-    with Parts(out).locked(), pytest.raises(UserError, match="another run is writing here"):
+    with Parts(out).locked(), pytest.raises(Busy):
         perturb_file(captions, out, SETUP)
     perturb_file(captions, out, SETUP)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "items.jsonl", "items.jsonl.report.json"]

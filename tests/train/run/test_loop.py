@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import Busy, OtherRun, UserError
 from equipoise.core.files import read_json
 from equipoise.data.images import FolderImages
 from equipoise.data.items import Item
@@ -116,7 +116,7 @@ def test_a_finished_run_returns_at_once(run, monkeypatch):
 
 def test_another_run_in_the_folder_is_refused(run):
     run(steps=1)
-    with pytest.raises(UserError, match="holds another run:\n  seed: there 0, here 7"):
+    with pytest.raises(OtherRun, match=r"seed: there 0, here 7"):
         run(replace(RECIPE, seed=7), steps=1)
 
 
@@ -129,13 +129,13 @@ def test_a_run_that_could_not_begin_does_not_keep_the_folder(run):
 def test_two_at_once_in_one_folder(run, tmp_path):
     from equipoise.core.run_folder import locked
 
-    with locked(tmp_path / "out"), pytest.raises(UserError, match="out: another run is writing here"):
+    with locked(tmp_path / "out"), pytest.raises(Busy, match="out"):
         run(steps=1)
     assert not list((tmp_path / "out").iterdir())
     refused = []
 
     def evaluate(model) -> dict[str, float]:
-        with pytest.raises(UserError, match="another run is writing here"):
+        with pytest.raises(Busy):
             run(steps=1)
         refused.append(model)
         return {"score": 1.0}

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from equipoise.cli import app
-from equipoise.core.errors import UserError
+from equipoise.core.errors import InTheWay, UserError
 from equipoise.data.images import decode_image, read_image_bytes
 from equipoise.data.items import load_items, write_items
 from equipoise.models import load_model
@@ -49,7 +49,7 @@ def test_the_worlds_nearest_images_are_those_of_brute_force(tmp_path: Path, monk
     before = out.read_bytes()
     assert CliRunner().invoke(app, arguments).exit_code == 0 and out.read_bytes() == before
     other = CliRunner().invoke(app, [*arguments, "--hard-count", "2"])
-    assert isinstance(other.exception, UserError) and "nothing is overwritten" in str(other.exception)
+    assert isinstance(other.exception, InTheWay)
     out.write_text("mine")
     foreign = CliRunner().invoke(app, arguments)
     assert isinstance(foreign.exception, UserError) and out.read_text() == "mine"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import OtherRun, UserError
 from equipoise.core.files import read_json
 from equipoise.data.images import FolderImages, TarImages
 from equipoise.train.data.batches import Part
@@ -48,7 +48,7 @@ def test_other_images_are_another_run(tiny_model, tiny_items, tmp_path, shards):
 
     model = run(places[0])
     assert read_json(tmp_path / "out" / "run.json")["run"]["images"]["count"] == 24
-    with pytest.raises(UserError, match=r"holds another run:\n  images sha256: there [0-9a-f]{10}…, here"):
+    with pytest.raises(OtherRun, match=r"images sha256: there [0-9a-f]{10}…, here"):
         run(places[1])
     assert run(places[2]) == model, "the same photos elsewhere are the same run"
     assert "24 items" in (model / "README.md").read_text() and "none was skipped" in (model / "README.md").read_text()

@@ -88,7 +88,7 @@ def _folder(tested: TestedModel) -> Path | None:
     return None
 
 
-def _subclasses(kind: type) -> Iterator[type]:
+def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
     yield kind
     for one in kind.__subclasses__():
         yield from _subclasses(one)
