@@ -105,7 +105,7 @@ def evaluate(
     """
     from equipoise.core.provenance import default_cache
     from equipoise.embedding.cache import EmbeddingCache
-    from equipoise.evaluation.asking.live import ask_of
+    from equipoise.evaluation.asking.variants import ask_of
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
     from equipoise.evaluation.task import ItemsTask, Task
 

@@ -207,8 +207,8 @@ def evaluate(
     from equipoise.core.provenance import default_cache
     from equipoise.data.identity import steady
     from equipoise.embedding.cache import EmbeddingCache, joined
-    from equipoise.evaluation.asking.live import ask_of
     from equipoise.evaluation.asking.until import parse_until
+    from equipoise.evaluation.asking.variants import ask_of
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.results import refuse_early
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks

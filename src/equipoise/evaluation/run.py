@@ -27,9 +27,8 @@ from equipoise.data.images import ImageSource
 from equipoise.data.items import Item
 from equipoise.embedding.cache import ALONE, EmbeddingCache, Ranks, ScoringOptions, default_world
 from equipoise.embedding.embed import EMBEDDING_CODE
-from equipoise.evaluation.asking.live import model_kind
 from equipoise.evaluation.asking.until import Until, parse_until
-from equipoise.evaluation.asking.variants import Ask
+from equipoise.evaluation.asking.variants import Ask, model_kind
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags

@@ -28,9 +28,8 @@ from equipoise.data.images import FolderImages, ImageProblem, ImageSource, absen
 from equipoise.data.items import Item
 from equipoise.embedding.cache import ALONE, CacheWriter, EmbeddingCache, Ranks, ScoringOptions, Vector
 from equipoise.embedding.embed import EMBEDDING_CODE, Embedded, embed
-from equipoise.evaluation.asking.live import answers_of, model_kind
 from equipoise.evaluation.asking.until import Until
-from equipoise.evaluation.asking.variants import Ask
+from equipoise.evaluation.asking.variants import Ask, model_kind
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
 from equipoise.models.base import reads_images
 
@@ -113,6 +112,8 @@ def score_items(
         if kind == "taught":
             found = Scoring([])
         elif kind == "answers":
+            from equipoise.evaluation.asking.live import answers_of  # most models give scores
+
             found = answers_of(model, usable, source, how, ask or Ask(), until, seed)
         elif kind == "pairs":
             found = pairs.score_all(model, usable, source, how, store, keeper)

@@ -31,9 +31,8 @@ from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.answers import Answer
 from equipoise.evaluation.asking.parsing import option_of
 from equipoise.evaluation.asking.until import Until
-from equipoise.evaluation.asking.variants import DEFAULT, Ask, Asked, parse_ask, questions
+from equipoise.evaluation.asking.variants import Ask, Asked, questions
 from equipoise.evaluation.scores import ItemScores
-from equipoise.models.base import Kind, kind_of
 
 log = logging.getLogger(__name__)
 
@@ -230,20 +229,6 @@ def _batches(found: Iterable[tuple[Request, Kept | None]], size: int) -> Iterato
             batch, new = [], 0
     if batch:
         yield batch
-
-
-def ask_of(model: Any, given: str | None) -> Ask | None:
-    """The variants to ask; None for a model that gives scores, unless some are `given`."""
-    if given is None and kind_of(model) != "answers":
-        return None
-    return parse_ask(DEFAULT if given is None else given, getattr(model, "ask_template", None))
-
-
-def model_kind(model: Any, ask: Ask | None) -> Kind:
-    """How a model is asked: `ask` wants answers of a model that may also give scores."""
-    if ask is None or hasattr(model, "answer"):
-        return "answers" if ask is not None else kind_of(model)
-    raise UserError(f"--ask: {type(model).__name__} gives scores, not answers; leave out --ask")
 
 
 def answers_of(

@@ -58,7 +58,7 @@ def row_of(record: Any) -> Row | None:
 
 def answer_to(row: Row, said: str, epoch: int = 0) -> Answer:
     """The answer as `eval` reads it; `epoch`: how often the harness had asked it before."""
-    from equipoise.evaluation.asking.live import read  # brings the client of servers, which reading a log does not need
+    from equipoise.evaluation.asking.live import read
 
     asked = Asked(
         row.prompt, row.options, row.names, row.truth, row.lettered, row.about, row.wording, row.variant, row.order,
