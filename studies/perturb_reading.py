@@ -186,8 +186,12 @@ def sheet(
     made = ours(corpus, shared, seed, captions, wanted), of_domains(domains, seed), anchors(shared, seed, wanted)
     for row in itertools.chain(*made):
         found.setdefault((row.caption, row.text), row)  # an edit of two sorts is read once
-    rows = list(found.values())
-    random.Random(seed).shuffle(rows)
+    write_sheet(list(found.values()), seed, out)
+
+
+def write_sheet(rows: list[Edited], seed: int, out: Path) -> None:
+    """The sheet that a reader gets, in a drawn order, and the key to it."""
+    rows = random.Random(seed).sample(rows, len(rows))
     out.mkdir(parents=True, exist_ok=True)
     with (out / "sheet.txt").open("w", encoding="utf-8") as handle:
         for number, row in enumerate(rows, 1):

@@ -35,6 +35,9 @@ READING = {
     "studies/ledger/make.py": ("--shared GONE --out OUT/x.html",),
     "studies/ledger/printed.py": ("GONE",),
     "studies/ledger/siglip.py": ("--shared GONE",),
+    "studies/llm_positives.py": (
+        "ask hard_positives_kamath_2024 --shared GONE --llm http://127.0.0.1:1/v1 --llm-model x --cache OUT/x",
+    ),
     "studies/llm_server.py": ("GONE",),
     "studies/make_giveaway.py": ("GONE",),
     "studies/make_pair_counts.py": ("GONE",),
