@@ -47,9 +47,11 @@ COMMANDS = {  # home: what prints it; with DATA, only where that folder is
     "siglip": "-m studies.ledger.siglip --shared DATA",
     "guide": "-m studies.tables.lib.guide",
     "llm": "-m studies.llm_positives count",
+    "llm-read": "-m studies.perturb_reading published thirty-sixth",
 }
 ON_NO_PAGE = ("readings", "reread")  # quoted alone, and quick
-WHOLE = ("coco", "coco-short", "ledger", "guide", "llm")  # all that a command prints; of the others a choice of lines
+# Pages have all that these print; of the others a choice of lines.
+WHOLE = ("coco", "coco-short", "ledger", "guide", "llm", "llm-read")
 HOME = re.compile(r"(?s)<!-- numbers: ([\w-]+) -->\n+(.*?)\n+<!-- end -->")
 QUOTE = re.compile(r"<!--([\w-]+): (.+?)-->")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?")
