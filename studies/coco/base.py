@@ -3,7 +3,8 @@
     python -m studies.coco.base DATA --wheel LITE2.whl --minilm FOLDER --out OUT --device cuda --jobs 3
 
 OUT/views/                  what the frozen Lite2 sees (views.py)
-OUT/base/NAME-0/model       m, m.1 ... m.8: MiniLM; t ... t.8: MiniLM, taught by those; s ... s.8: from scratch
+OUT/base/NAME-0/model       m, m.1 ... m.8: MiniLM; t ... t.8: MiniLM, taught by those; s ... s.8: from scratch;
+                            e, e.1, e.2: MiniLM, of one epoch, so that a recipe begins before COCO is learnt
 OUT/pooled-NAME.npz         what the image tower of each base says of every photo
 
 A taught base learns from the labels and from the mean preferences of its three teachers, which gained 1.4 points of
@@ -27,7 +28,7 @@ from studies.coco.bases import MINILM, SCRATCH, Base
 from studies.coco.views import AT_ONCE, FIXED, photos_of, see
 from studies.needs import existing, made_from
 
-VIEWS = {"train": FIXED + 3, "dev": FIXED, "test": 1, "extra": 1}
+VIEWS = {"train": FIXED + 3, "dev": FIXED, "test": 1, "extra": 1, "more": 1}
 SEEDS = range(9)
 TEACHERS = 3
 TAUGHT = 0.7
@@ -46,6 +47,7 @@ STUDENTS = [
     )
     for seed in SEEDS
 ]  # fmt: skip
+EARLY = [replace(MINILM, name=named("e", seed), seed=seed, epochs=1) for seed in range(3)]
 FROM_SCRATCH = [replace(SCRATCH, name=named("s", seed), seed=seed) for seed in SEEDS]
 
 
@@ -108,7 +110,7 @@ def main() -> None:
         readers.starmap(see, todo, chunksize=1)
     print(f"photos seen after {time.time() - began:.0f} s", flush=True)
     trained.texts(where["data"], "train"), trained.texts(where["data"], "dev")  # once for all processes
-    for bases in (PLAIN + FROM_SCRATCH, STUDENTS):
+    for bases in (EARLY + PLAIN + FROM_SCRATCH, STUDENTS):
         with fork.Pool(options.jobs) as pool_of:
             own = [base for base in bases if options.only is None or base.name in options.only]
             pool_of.map(work, [(base, where) for base in own], chunksize=1)

@@ -2,6 +2,7 @@
 
     python -m studies.coco.data photos --git MIRROR --shared ../shared/data --out DATA    captions, test items, photos
     python -m studies.coco.data edits --out DATA --workers 16                             hard texts for the captions
+    python -m studies.coco.data texts --out DATA --workers 16       of these, what `run.py --only every` trains on
     python -m studies.coco.data reword --out DATA                                         short phrases by thesaurus
     python -m studies.coco.data check --out DATA                                          what training and test share
 
@@ -67,7 +68,7 @@ def name_of(number: int) -> str:
     return f"{number:012d}.jpg"
 
 
-def drawn(number: int) -> str:
+def drawn(number: int | str) -> str:
     """A fixed order of photos that knows nothing of them."""
     return hashlib.sha256(f"coco/{number}".encode()).hexdigest()
 
@@ -288,33 +289,36 @@ def pack(git: str, blobs: dict[str, str], names: list[str], folder: Path, a_file
 
 def edit(options: argparse.Namespace) -> None:
     out = options.out
-    found: dict[tuple[str, str], list[Item]] = {}
-    for split, styles in (("test", ("balanced", "swaps")), ("dev", ("balanced", "swaps")), ("train", tuple(STYLES))):
-        for style in styles:
-            path = out / f"{split}-perturbed-{style}.jsonl"
-            perturb_file(
-                out / f"{split}-captions.jsonl", path, Setup(STYLES[style], keep_all=True), workers=options.workers
-            )
-            items = load_items(path)
-            if split != "train":
-                found[split, style] = items
-                continue
-            items = [
-                item.model_copy(update={"positives": tuple(t for t in item.positives if not held_out(t.edit))})
-                for item in items
-            ]
-            write_items(out / f"train-{style}.jsonl", items)
-            if style == "balanced":
-                write_items(out / "train-phrases.jsonl", cut([item for item in items if item.id.endswith("#0")]))
-            print(f"{style}: {Counter(t.edit.op for i in items for t in i.negatives if t.edit)}", flush=True)
-        if split == "train":
-            continue
+    for split in ("test", "dev"):
+        found = {style: perturbed(options, split, style) for style in ("balanced", "swaps")}
         for kind, style in (("seen", "balanced"), ("unseen", "balanced"), ("swap", "swaps")):
-            items = for_testing(found[split, style], kind)
+            items = for_testing(found[style], kind)
             write_items(out / f"{split}-{kind}.jsonl", items)
             print(f"{split}-{kind}: {len(items):,} items", flush=True)
-        whole = [item for item in cut(found[split, "balanced"]) if item.positives and item.negatives]
+        whole = [item for item in cut(found["balanced"]) if item.positives and item.negatives]
         write_items(out / f"{split}-phrases.jsonl", sorted(whole, key=lambda item: drawn(_number(item)))[:PHRASES])
+    balanced = train(options, *STYLES)["balanced"]
+    write_items(out / "train-phrases.jsonl", cut([item for item in balanced if item.id.endswith("#0")]))
+
+
+def perturbed(options: argparse.Namespace, split: str, style: str) -> list[Item]:
+    path = options.out / f"{split}-perturbed-{style}.jsonl"
+    setup = Setup(STYLES[style], keep_all=True)
+    perturb_file(options.out / f"{split}-captions.jsonl", path, setup, workers=options.workers)
+    return load_items(path)
+
+
+def train(options: argparse.Namespace, *styles: str) -> dict[str, list[Item]]:
+    """Texts of training captions, without the positives that are held out."""
+    found = {}
+    for style in styles:
+        found[style] = [
+            item.model_copy(update={"positives": tuple(t for t in item.positives if not held_out(t.edit))})
+            for item in perturbed(options, "train", style)
+        ]
+        write_items(options.out / f"train-{style}.jsonl", found[style])
+        print(f"{style}: {Counter(t.edit.op for i in found[style] for t in i.negatives if t.edit)}", flush=True)
+    return found
 
 
 def cut(items: list[Item]) -> list[Item]:
@@ -366,13 +370,16 @@ def check(options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("photos", "edits", "reword", "check"))
+    parser.add_argument("part", choices=("photos", "edits", "texts", "reword", "check"))
     parser.add_argument("--git", type=existing())
     parser.add_argument("--shared", type=existing("coco", "negclip", "vsr", "vl_checklist"))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    {"photos": make, "edits": edit, "reword": reword, "check": check}[options.part](options)
+    if options.part == "texts":
+        train(options, "balanced", "swaps")
+    else:
+        {"photos": make, "edits": edit, "reword": reword, "check": check}[options.part](options)
 
 
 if __name__ == "__main__":

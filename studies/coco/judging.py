@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from equipoise.data.images import ImageSource, TarImages
 from equipoise.data.items import Item, load_items
+from equipoise.data.readers.sets.classes import DEFAULT_TEMPLATES
+from equipoise.evaluation.sets.classification import ranked
 from equipoise.models.clip import ClipModel
 from equipoise.train.data.batches import TextChunks, TrainingData
 from studies.coco.retrieval import experts, outcomes, ranks, rated_photos, recalls
@@ -58,12 +60,19 @@ def kinds(data: str, split: str) -> list[str]:
 
 
 def photos_of_kinds(data: str, split: str) -> list[str]:
-    return [
-        item.image.path
-        for kind in kinds(data, split)
-        for item in items_of(f"{data}/{split}-{kind}.jsonl")
-        if item.image
-    ]
+    own = [item for kind in kinds(data, split) for item in items_of(f"{data}/{split}-{kind}.jsonl")]
+    return [item.image.path for item in (*own, *classes_of(data, split)) if item.image]
+
+
+def classes_of(data: str, split: str) -> list[Item]:
+    """Photos whose caption is the name of a class; only test has some, and where more.py made them."""
+    path = Path(data) / "classes.jsonl"
+    return items_of(str(path)) if split == "test" and path.exists() else []
+
+
+def three(item: Item) -> tuple[str, str, str]:
+    """Caption, positive, negative; an item without a positive has its caption again."""
+    return item.caption, item.positives[0].text if item.positives else item.caption, item.negatives[0].text
 
 
 Tokens = dict[str, list[int]]
@@ -108,6 +117,15 @@ def texts(model: ClipModel, strings: list[str], words: Tokens, size: int = 1000)
     return out
 
 
+def classified(model: ClipModel, items: list[Item], images: Vectors, words: Tokens) -> NDArray[np.int16]:
+    """Zero-shot classification as `eval` has it, with its one template: the rank of the right class of each photo."""
+    names = sorted({item.caption for item in items})
+    own = texts(model, [DEFAULT_TEMPLATES[0].replace("{}", name) for name in names], words).astype(np.float64)
+    seen = np.stack([images[item.image.path] for item in items if item.image])
+    found, _, _ = ranked(seen, range(len(items)), own, [names.index(item.caption) for item in items])
+    return found.astype(np.int16)
+
+
 def judge(
     model: ClipModel,
     data: str,
@@ -128,12 +146,7 @@ def judge(
         shown = [item.image.path for item in items if item.image]
         seen = np.stack([images[name] for name in shown])
         c, p, n = (
-            (texts(model, strings, words) * seen).sum(1)
-            for strings in (
-                [item.caption for item in items],
-                [item.positives[0].text for item in items],
-                [item.negatives[0].text for item in items],
-            )
+            (texts(model, strings, words) * seen).sum(1) for strings in map(list, zip(*map(three, items), strict=True))
         )
         original, augmented, brittle = outcomes(c, p, n)
         found |= {
@@ -145,6 +158,10 @@ def judge(
         kept |= {f"{kind}/photo": numbers(shown, list(images)), f"{kind}/scores": np.stack([c, p, n])}
         if all("relation" in item.tags for item in items):
             kept[f"{kind}/relation"] = np.array([item.tags["relation"] for item in items])
+    for name in dict.fromkeys(item.tags["set"] for item in classes_of(data, split)):
+        items = [item for item in classes_of(data, split) if item.tags["set"] == name]
+        kept[f"{name}/ranks"] = classified(model, items, images, words)
+        found |= {f"{name}/accuracy@{top}": 100 * float((kept[f"{name}/ranks"] < top).mean()) for top in (1, 5)}
     plain = items_of(f"{data}/{split}-captions.jsonl")
     captions = texts(model, [item.caption for item in plain], words)
     order = numbers([item.image.path for item in plain if item.image], names)

@@ -67,6 +67,7 @@ HEAD_PASSES, PASSES = 1.0, 0.5  # over the training captions
 VIEWS = (0, FIXED)  # of a training photo: the whole and a part (views.py)
 FIRST = 10  # photos or captions of a search that the head orders again
 METRICS = ("original", "augmented", "brittleness")
+TESTED = ("test", "extra", "more")
 CE = ce_xvlm_zhang_2024()
 RECIPES = {
     "control": control_itm(),
@@ -128,9 +129,9 @@ class Matcher:
     @torch.inference_mode()
     def __init__(self, network: Fused, trained: Trained, where: dict[str, str]) -> None:
         self.network, self.model, self.device = network, trained.model, where["device"]
-        names = [name for split in ("test", "extra") for name in photos_of(where["data"], split)]
+        names = [name for split in TESTED for name in photos_of(where["data"], split)]
         self.photo = {name: place for place, name in enumerate(names)}
-        grid = grids(where["out"], ("test", "extra"), (0,), self.device)[0]
+        grid = grids(where["out"], TESTED, (0,), self.device)[0]
         with precision(self.device == "cuda"):
             self.states = torch.cat([network.look(part.float())[1] for part in grid.split(500)])
 
@@ -155,8 +156,8 @@ def judge(matcher: Matcher, pooled: judging.Vectors, contrast: Path, scores: Pat
     for kind in judging.kinds(data, "test"):
         items = judging.items_of(f"{data}/test-{kind}.jsonl")
         photos = [item.image.path for item in items if item.image]
-        texts = [(item.caption, item.positives[0].text, item.negatives[0].text) for item in items]
-        kept[f"{kind}/scores"] = np.stack([matcher(photos, own) for own in zip(*texts, strict=True)])
+        texts = zip(*map(judging.three, items), strict=True)
+        kept[f"{kind}/scores"] = np.stack([matcher(photos, own) for own in texts])
         for metric, outcome in zip(METRICS, outcomes(*kept[f"{kind}/scores"]), strict=True):
             found[f"{kind}/{metric}"] = 100 * float(outcome.mean())
     names = photos_of(data, "test")
@@ -267,7 +268,7 @@ def main() -> None:
     ]  # fmt: skip
     for name in tests:
         judging.items_of(f"{data}/{name}.jsonl")
-    for split in ("train", "test", "extra"):
+    for split in ("train", *TESTED):
         photos_of(data, split)
     gc.freeze()
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:  # the texts are read once for all

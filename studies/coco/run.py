@@ -4,6 +4,9 @@
     python -m studies.coco.run DATA --out OUT --device cuda --jobs 12      resumes
     python -m studies.coco.keep OUT/m --out studies/coco/results/m.jsonl
 
+`every` (--only every): each recipe that the package has, on the same texts, steps and rate, then what CE-CLIP's paper
+claims, on three bases; nothing is chosen (device.sh).
+
 `search`: every recipe of the contest has the same 20 settings on one base of each text tower: four kinds of training
 (`TRIED`), each averaged with the base in five shares. `chosen` has the rule. `final`: everything that is in the tables,
 on nine bases of each text tower, each with its own seed; the kept results have not every model on every base. Models
@@ -24,6 +27,7 @@ import json
 import math
 import multiprocessing
 import os
+import random
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -32,14 +36,17 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from equipoise.core.files import atomic_write
-from equipoise.data.items import Item, load_items
+from equipoise.data.items import Edit, Item, Text, load_items
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
 from equipoise.train.recipes import get_recipe
+from equipoise.train.run.log import read_log
 from equipoise.train.run.loop import train
+from equipoise.train.run.mining import TAG
 from equipoise.train.run.options import Hardware, Saving
 from studies.coco import judging
 from studies.coco.choice import worth
@@ -68,10 +75,13 @@ class Job:
     options: tuple[tuple[str, Any], ...] = ()
     speed: float = 1.0  # times the learning rate of the others
     train: str = "balanced"  # whose texts: TEXTS
+    start: str = ""  # letter of its bases, where it is not the text tower's
 
 
-def job(name: str, recipe: str | None, texts: str = "balanced", speed: float = 1.0, **options: Any) -> Job:
-    return Job(name, recipe, tuple(options.items()), speed=speed, train=texts)
+def job(
+    name: str, recipe: str | None, texts: str = "balanced", speed: float = 1.0, start: str = "", **options: Any
+) -> Job:
+    return Job(name, recipe, tuple(options.items()), speed, texts, start)
 
 
 SEARCH = [job("control", "control")] + [
@@ -127,22 +137,89 @@ OTHERS = [
         }.items()
     ),
 ]
-JOBS = {job.name: job for job in (*MAIN, *BEST, *AS_OURS, *EQUAL, *PAPERS, *OTHERS)}
+ALL = [  # the other recipes with these texts are in MAIN. A frozen vision tower keeps no patches and takes no LoRA
+    job("negclip-swaps", "negclip_yuksekgonul_2023", "both"),
+    job("svlc-swaps", "svlc_doveh_2023", "both", lora=0),
+    job("dac-swaps", "dac_doveh_2023", "both", dense_captions=3, lora=0),
+    job("fsc-swaps", "fsc_clip_oh_2024", "shuffled", local_weight=0.0),
+    job("read-swaps", "read_clip_kwon_2025", "both"),
+    job("clic-swaps", "clic_peleg_2025", "both", freeze="vision"),
+    job("degla-swaps", "degla_hu_2025", "both"),
+    job("cs-swaps", "cs_clip_kargi_2026", "both"),
+]
+EARLY = [  # on bases that hardly know COCO, as CLIP does not
+    job("early-base", None, start="e"),
+    job("early-control", "control", start="e"),
+    job("early-ce-clip", CE, "both", start="e"),
+]
+CLAIMS = [
+    *(job(f"ce-clip-{one}", CE, "both", types=(one,)) for one in ("object", "attribute", "relation", "action")),
+    job("ce-clip-fixed-10", CE, "both", fixed_threshold=10.0),
+    job("ce-clip-half", CE, "half", epochs=2),  # half the photos for as many steps
+    job("ce-clip-fixed-2", CE, "both", fixed_threshold=2.0),
+    job("control-half", "control", "half", epochs=2),
+    job("ce-clip-fixed-5", CE, "both", fixed_threshold=5.0),
+]
+JOBS = {job.name: job for job in (*MAIN, *BEST, *AS_OURS, *EQUAL, *PAPERS, *OTHERS, *ALL, *EARLY, *CLAIMS)}
+EVERY = [job.name for job in EARLY] + [
+    "base", "control", "hn-swaps", "hp-hn-swaps", "ce-clip-swaps", "ours-swaps", *(job.name for job in (*ALL, *CLAIMS))
+]  # fmt: skip
 SCRATCH = ("base", "control", "hn-negclip", "hn", "hp-hn", "ce-clip", "ours", "hp-hn-swaps", "ours-swaps")
 
 
-def training_texts(data: Path) -> dict[str, list[Item]]:
-    names = ("balanced", "swaps", "negclip", "phrases", "thesaurus", "known")
-    balanced, swaps, negclip, phrases, thesaurus, known = (
-        list(load_items(data / f"train-{name}.jsonl")) for name in names
-    )
-    both = [
-        one.model_copy(update={"positives": one.positives + two.positives, "negatives": one.negatives + two.negatives})
-        for one, two in zip(balanced, swaps, strict=True)
-    ]
-    short = balanced + phrases
-    more = {"phrases": short, "thesaurus": short + thesaurus, "known": short + known}
-    return {"balanced": balanced, "negclip": negclip, "both": both} | more
+def training_texts(data: Path, wanted: set[str]) -> dict[str, list[Item]]:
+    def read(name: str) -> list[Item]:
+        return list(load_items(data / f"train-{name}.jsonl"))
+
+    found = {"balanced": read("balanced")}
+    if wanted & {"both", "shuffled", "half"}:
+        both = [
+            one.model_copy(
+                update={"positives": one.positives + two.positives, "negatives": one.negatives + two.negatives}
+            )
+            for one, two in zip(found["balanced"], read("swaps"), strict=True)
+        ]
+        found |= {"both": both, "half": [item for item in both if item.image and int(item.image.path[:12]) % 2]}
+    if "shuffled" in wanted:
+        found["shuffled"] = [shuffled(item) for item in found["both"]]
+    if "negclip" in wanted:
+        found["negclip"] = read("negclip")
+    if wanted & {"phrases", "thesaurus", "known"}:
+        found["phrases"] = found["balanced"] + read("phrases")
+        found |= {name: found["phrases"] + read(name) for name in ("thesaurus", "known")}
+    return found
+
+
+def shuffled(item: Item) -> Item:
+    """With FSC-CLIP's third negative: the caption's pairs of words in another order."""
+    words = item.caption.split()
+    pairs = [" ".join(words[start : start + 2]) for start in range(0, len(words), 2)]
+    random.Random(item.id).shuffle(pairs)
+    text = Text(text=" ".join(pairs), edit=Edit(op="shuffle", target="order", by="rules"))
+    more = (text,) if text.text != " ".join(words) else ()
+    return item.model_copy(update={"negatives": item.negatives + more})
+
+
+def with_hard_images(items: Sequence[Item], model: ClipModel, rows: judging.Vectors, device: str) -> list[Item]:
+    """As `perturb --hard-images`: each item names items of the three photos that are most like its own to the base."""
+    photos: dict[str, list[str]] = {}
+    places = []
+    for item in items:
+        own = photos.setdefault(item.image.path if item.image else "", [])
+        places.append(len(own))
+        own.append(item.id)
+    names = list(photos)
+    unit = torch.from_numpy(np.stack(list(judging.projected(model, rows, names).values()))).to(device)
+    near = [(part @ unit.T).topk(4).indices.tolist() for part in unit.split(2000)]
+    like = {
+        name: [photos[names[other]] for other in own if names[other] != name][:3]
+        for name, own in zip(names, (own for part in near for own in part), strict=True)
+    }
+    found = []
+    for item, place in zip(items, places, strict=True):
+        others = [own[place % len(own)] for own in like[item.image.path]] if item.image else []
+        found.append(item.model_copy(update={"tags": {**item.tags, TAG: json.dumps(others)}}))
+    return found
 
 
 def chosen(out: Path, name: str) -> dict[str, Any]:
@@ -158,8 +235,7 @@ def chosen(out: Path, name: str) -> dict[str, Any]:
     return {key: best[key] for key in ("train", "speed", "options", "wise")}
 
 
-def base_of(tower: str, seed: int) -> str:
-    letter = {"m": "t", "s": "s"}[tower]
+def base_of(letter: str, seed: int) -> str:
     return f"{letter}.{seed}" if seed else letter
 
 
@@ -171,7 +247,7 @@ def work(task: Task) -> None:
     """One model: trained, measured as it is or averaged with its base, its lines written."""
     tower, stage, job, seed, where = task
     data, photos, device = where["data"], f"{where['data']}/photos", where["device"]
-    base, out = base_of(tower, seed), Path(where["out"])
+    base, out = base_of(job.start or {"m": "t", "s": "s"}[tower], seed), Path(where["out"])
     own = out / tower
     folder = own / stage / f"{job.name}-{seed}"
     line, claim = folder.with_name(folder.name + ".json"), folder.with_name(folder.name + ".claim")
@@ -201,14 +277,18 @@ def work(task: Task) -> None:
         model = load_model(start, device=device if job.recipe is None else "cpu")
         assert isinstance(model, ClipModel)
         if job.recipe:
+            batch = min(BATCH, len({item.image for item in TEXTS["balanced"]}))
             settings: dict[str, Any] = {
-                "batch_size": BATCH, "weight_decay": 0.1, "freeze": "vision_backbone", "distinct_images": True,
+                "batch_size": batch, "weight_decay": 0.1, "freeze": "vision_backbone", "distinct_images": True,
                 "epochs": 1, "lr": job.speed * RATE, "warmup_steps": 50, "seed": seed,
             } | dict(job.options)  # fmt: skip
-            settings["max_steps"] = settings["epochs"] * len(TEXTS["balanced"]) // BATCH
+            settings["max_steps"] = settings["epochs"] * len(TEXTS["balanced"]) // batch
+            recipe, items = get_recipe(job.recipe, **settings), TEXTS[job.train]
+            if recipe.needs.hard_images:
+                items = with_hard_images(items, model, rows, device)
             train(
-                get_recipe(job.recipe, **settings),
-                TEXTS[job.train],
+                recipe,
+                items,
                 model,
                 folder,
                 images=judging.source(photos),
@@ -216,6 +296,7 @@ def work(task: Task) -> None:
                 saving=Saving(every=10**6, keep=1),
                 show=False,
             )
+            last_step = read_log(folder)[-1]
             before = model.network.state_dict()
             model = load_model(f"hf:{folder}/model", device=device)  # type: ignore[assignment]
             after = {name: value.clone() for name, value in model.network.state_dict().items()}
@@ -226,6 +307,8 @@ def work(task: Task) -> None:
         split = "test" if stage == "final" else "dev"
         row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "train": job.train}
         row |= {"speed": job.speed, "base": base, "seed": seed, "split": split}
+        if job.recipe:  # where it ended: losses, CE-CLIP's thresholds, the scale
+            row |= {"steps": last_step["step"], "scale": last_step["scale"], "parts": last_step["parts"]}
         if stage == "final" and job.name == "control":
             found = judging.judge(model, data, photos, "dev", rows, words)
             write(own / "shares" / f"control-{seed}.json", row | {"split": "dev"}, found)
@@ -302,20 +385,31 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=2, help="models at a time")
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, choices=SEEDS, help="of the bases")
-    parser.add_argument("--only", nargs="+", help="models for the tables, in this order; s/NAME: of the scratch bases")
+    parser.add_argument(
+        "--only", nargs="+", help="models for the tables, in this order; s/NAME: of the scratch bases; every: see above"
+    )
+    parser.add_argument(
+        "--start", default="", help="letter of the bases, where a model has no own; t, or s from scratch"
+    )
     parser.add_argument("--seconds", type=float, default=math.inf, help="no model is begun later")
     options = parser.parse_args()
     began = time.time()
     where = {name: str(getattr(options, name)) for name in ("data", "out", "device")}
     where |= {"until": str(began + options.seconds), "began": str(began)}
+    if options.only == ["every"]:
+        options.only = EVERY
     if unknown := {name.removeprefix("s/") for name in options.only or ()} - JOBS.keys():
         parser.error(f"--only: no model {', '.join(sorted(unknown))}; there are {', '.join(JOBS)}")
     made_from(options.out / "texts.sha256", sorted(options.data.glob("*.jsonl")))
-    TEXTS.update(training_texts(options.data))
     for split in ("dev", "test"):
         for kind in ("captions", *judging.kinds(where["data"], split)):
             judging.items_of(f"{where['data']}/{split}-{kind}.jsonl")
-    tasks = list(tasks_of(options.seeds, options.only, where))
+    tasks = [
+        (tower, stage, replace(job, start=job.start or options.start), seed, where)
+        for tower, stage, job, seed, where in tasks_of(options.seeds, options.only, where)
+    ]
+    wanted = {"phrases" if "-best" in job.name else job.train for _, _, job, _, _ in tasks if job.recipe}
+    TEXTS.update(training_texts(options.data, wanted))
     if any(tower == "m" for tower, *_ in tasks):
         known(options.out, began + options.seconds)
     gc.freeze()
@@ -343,11 +437,11 @@ def tasks_of(seeds: Sequence[int], only: Sequence[str] | None, where: dict[str, 
 
 def known(out: Path, until: float) -> None:
     """The tokens of all training texts, once for all models that start from MiniLM."""
-    while not (bases := sorted((out / "base").glob("[mt]*-0.json"))):
+    while not (bases := sorted((out / "base").glob("[emt]*-0.json"))):
         print(f"waiting for a base in {out / 'base'}, which base.py writes", flush=True)
         if time.time() > until:
             raise SystemExit(1)
-        time.sleep(20)
+        time.sleep(2)
     model = load_model(f"hf:{bases[0].with_suffix('')}/model", device="cpu")
     assert isinstance(model, ClipModel)
     texts = {

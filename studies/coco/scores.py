@@ -3,8 +3,9 @@
 run.py writes one npz a model: of each kind of item the scores of caption, positive and negative, of every search its
 rank, of every pair that the experts judged the score; each with the number of its photo, which intervals resample.
 
-`pack` joins them into one file, 0.05 MB a model. A model keeps, as "NAME-SEED/KIND", s(c) - s(n) and s(p) - s(n) of
-every item, rounded to 3 percent: the signs, and so every outcome, stay exact. Its ranks stop at 255.
+`pack` joins them into one file, 0.05 MB a model. A model keeps, as "NAME-SEED/KIND", s(c), s(p) and s(n) of every
+item in hundredths; where rounding would hide which of two is higher, it is moved by one, so that every outcome stays
+exact. (m.npz, s.npz and x.npz are older: s(c) - s(n) and s(p) - s(n), rounded to 3 percent.) Ranks stop at 255.
 """
 
 from __future__ import annotations
@@ -48,20 +49,24 @@ def pack(folder: Path, out: Path) -> None:
             if not np.array_equal(found.setdefault(key, held[key]), held[key]):
                 raise SystemExit(f"{path}: judged on other items than the models before it ({key})")
         for kind in (key.removesuffix("/scores") for key in held if key.endswith("/scores") and key[:7] != "experts"):
-            c, p, n = held[f"{kind}/scores"]
-            found[f"{name}/{kind}"] = rounded(np.stack([c - n, p - n]))
+            found[f"{name}/{kind}"] = rounded(held[f"{kind}/scores"])
         found |= {f"{name}/{way}": np.minimum(held[way], 255).astype(np.uint8) for way in ("t2i", "i2t")}
+        found |= {
+            f"{name}/{key}": np.minimum(held[key], 255).astype(np.uint8) for key in held if key.endswith("/ranks")
+        }
         if "experts/scores" in held:
             found[f"{name}/experts"] = held["experts/scores"].astype(np.float16)
     write_scores(out, found)
 
 
-def rounded(exact: NDArray[Any]) -> NDArray[np.float16]:
-    """Half precision with four of its ten digits, which a zip file packs well. No sign is lost."""
-    half = (exact.astype(np.float16).view(np.uint16) & 0xFFC0).view(np.float16)
-    lost = np.sign(half) != np.sign(exact)
-    half[lost] = np.copysign(np.float16(6e-8), exact[lost])
-    return half
+def rounded(exact: NDArray[Any]) -> NDArray[Any]:
+    """Scores of captions, positives and negatives in hundredths. The first two keep their side of the third."""
+    wrong = np.rint(100 * exact[2])
+    gaps = exact[:2] - exact[2]
+    steps = np.rint(100 * gaps)
+    steps = np.where(steps == 0, np.sign(gaps), steps)
+    found = np.concatenate([wrong + steps, wrong[None]])
+    return found.astype(np.int8 if np.abs(found).max() < 128 else np.int16)  # cosines; a matching head says more
 
 
 def read_rows(out: Path, *stages: str) -> Iterator[dict[str, Any]]:
