@@ -11,6 +11,7 @@ HERE=${HERE:-/root/coco}
 export PYTHONPATH=$HERE/deps:$HERE/code/src:$HERE/code PYTHONUNBUFFERED=1 OMP_NUM_THREADS=1
 export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 DEVICE=${DEVICE:-cuda} LAST=${LAST:-960} JOBS=${JOBS:-12} CORES=${CORES:-14}
+SELF=$(realpath "$0")  # before the folder changes
 cd "$HERE/code" || exit 1
 
 mps() { # several processes at a time on one GPU; left out where it does not start
@@ -40,8 +41,8 @@ case $1 in
     python3 -c "import PIL.features, pydantic, torch, transformers; print(PIL.__version__, pydantic.VERSION, \
 torch.__version__, transformers.__version__, 'AVIF', PIL.features.check('avif'), torch.cuda.is_available())"
     ls "$HERE" "$HERE/DATA/photos"
-    setsid bash "$0" all </dev/null >"$HERE/all.log" 2>&1 &
-    bash "$0" wait "${2:-570}"
+    setsid bash "$SELF" all </dev/null >"$HERE/all.log" 2>&1 &
+    bash "$SELF" wait "${2:-570}"
     ;;
   all) all ;;
   wait)

@@ -99,8 +99,10 @@ def test_a_thesaurus_leaves_the_words_of_replace_to_the_test() -> None:
 
 def test_rounded_scores_keep_their_sign() -> None:
     rounded = load("scores").rounded
-    exact = np.array([0.0, 1e-9, -1e-9, 0.1234, -0.1234])
-    assert (np.sign(rounded(exact)) == np.sign(exact)).all() and abs(rounded(exact)[3] / 0.1234 - 1) < 0.07
+    gaps = np.array([0.0, 1e-9, -1e-9, 0.1234, -0.1234])
+    exact = np.stack([0.3 + gaps, 0.3 - gaps, np.full(5, 0.3)])
+    c, p, n = rounded(exact).astype(int)
+    assert (np.sign([c - n, p - n]) == np.sign([gaps, -gaps])).all() and (c - n)[3] == 12 and (n == 30).all()
 
 
 def test_the_setting_that_loses_nothing_is_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
