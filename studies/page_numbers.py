@@ -41,6 +41,8 @@ READINGS = "thirty-second thirty-third thirty-fourth thirty-fifth"
 COMMANDS = {  # home: what prints it; with DATA, only where that folder is
     "coco": "-m studies.coco.table",
     "coco-short": "-m studies.coco.table --short",
+    "coco-recipes": "-m studies.coco.every --short",
+    "claims": "-m studies.coco.every --claims",
     "readings": f"-m studies.perturb_reading published {READINGS}",
     "reread": "-m studies.perturb_reading published thirty-third",
     "ledger": "-m studies.ledger.make --markdown --shared DATA",

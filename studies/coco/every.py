@@ -13,8 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import redirect_stdout
 from copy import copy
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.stats import LEVEL, t_quantile, within
-from equipoise.evaluation.comparing.differences import Run
+from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.outcomes import outcomes_of
@@ -227,12 +229,12 @@ def unscored(store: str, kind: str) -> Scores:
 
 
 @cache
-def run(store: str, model: str, kind: str) -> Run:
+def run(store: str, model: str, kind: str) -> LoadedRun:
     found = np.concatenate([gaps(store, model, test) for _, test in tests(store, kind)], 1)
     rows = copy(unscored(store, kind))
     texts_of = 1 + paired(store, kind)
     rows.right = Lists.of(found[:texts_of].T.ravel(), np.full(len(rows), texts_of))
-    return Run(Path(model), (), rows, outcomes_of(rows))
+    return LoadedRun(Path(model), (), rows, outcomes_of(rows))
 
 
 @cache
@@ -271,7 +273,8 @@ def corrected() -> dict[Asked, Change]:
     """Every comparison that is printed, with its corrected p: photos and the drawn world, each a family."""
     found: dict[Asked, Change] = {}
     for store in KINDS:
-        own = {asked: measured(asked) for asked in dict.fromkeys(family()) if asked[0] == store}
+        listed = sorted({asked for asked in family() if asked[0] == store}, key=lambda asked: asked[3:])
+        own = {asked: measured(asked) for asked in listed}  # by kind: runs of one kind share their resamples
         for (asked, change), p in zip(own.items(), holm([change.p or 0.0 for change in own.values()]), strict=True):
             found[asked] = change.model_copy(update={"adjusted": p})
     return found
@@ -545,6 +548,12 @@ def show() -> None:
     levels("CE-CLIP, Fig. 4 and 5a", ABLATED, mean_of | dict(list(five.items())[:4]))
     last_thresholds()
     claims()
+
+
+def shown() -> str:
+    with redirect_stdout(StringIO()) as out:
+        show()
+    return out.getvalue()
 
 
 def main() -> None:

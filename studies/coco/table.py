@@ -1,6 +1,6 @@
 """The tables of docs/coco.md and its appendix: finetuning on COCO photos, judged on items of others and on ours.
 
-    python -m studies.coco.table            from studies/coco/results, without a GPU, in about a minute
+    python -m studies.coco.table            from studies/coco/results, without a GPU, in about a minute; every.py last
 
 Differences are over photos and bases, as `equipoise compare` has them, and corrected (Holm) within two families: dual
 encoders, and models with a matching head. Each base is finetuned once, with its own seed.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from copy import copy
 from functools import cache
 from itertools import product
@@ -26,6 +27,7 @@ from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores, Lists, Scores
+from studies.coco import every
 from studies.coco.bases import score
 from studies.coco.choice import worth
 from studies.coco.labels import (
@@ -447,6 +449,13 @@ def main() -> None:
     if parser.parse_args().short:
         short()
         return
+    with ProcessPoolExecutor(1) as other:
+        rest = other.submit(every.shown)
+        show()
+        print(f"\n{rest.result()}")
+
+
+def show() -> None:
     for tower, title in TOWERS.items():
         summary(tower, NAMES, f"{title}, finetuned with", common(tower))
     for title, own in ABLATIONS.items():
@@ -454,9 +463,9 @@ def main() -> None:
     changes(CHANGES)
     parts_of_ours()
     first_places()
-    for show in (shares, mixed, retrieval, search, rewordings, by_word):
+    for part in (shares, mixed, retrieval, search, rewordings, by_word):
         for tower in TOWERS:
-            show(tower)
+            part(tower)
     relations("m")
     for tower, title in TOWERS.items():
         table(tower, title)
