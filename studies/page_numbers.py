@@ -41,7 +41,6 @@ READINGS = "thirty-second thirty-third thirty-fourth thirty-fifth"
 COMMANDS = {  # home: what prints it; with DATA, only where that folder is
     "coco": "-m studies.coco.table",
     "coco-short": "-m studies.coco.table --short",
-    "coco-recipes": "-m studies.coco.every --short",
     "claims": "-m studies.coco.every --claims",
     "readings": f"-m studies.perturb_reading published {READINGS}",
     "reread": "-m studies.perturb_reading published thirty-third",
@@ -52,8 +51,8 @@ COMMANDS = {  # home: what prints it; with DATA, only where that folder is
     "llm-read": "-m studies.perturb_reading published thirty-sixth",
 }
 ON_NO_PAGE = ("readings", "reread")  # quoted alone, and quick
-# Pages have all that these print; of the others a choice of lines.
-WHOLE = ("coco", "coco-short", "ledger", "guide", "llm", "llm-read")
+# all that a command prints; of the others a choice of lines
+WHOLE = ("coco", "coco-short", "claims", "ledger", "guide", "llm", "llm-read")
 HOME = re.compile(r"(?s)<!-- numbers: ([\w-]+) -->\n+(.*?)\n+<!-- end -->")
 QUOTE = re.compile(r"<!--([\w-]+): (.+?)-->")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?")

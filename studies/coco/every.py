@@ -1,7 +1,6 @@
 """The tables of `run.py --only every`: recipes of the package on the same photos, and what CE-CLIP's paper claims.
 
     python -m studies.coco.every            also the end of `python -m studies.coco.table`
-    python -m studies.coco.every --short    the table of docs/coco.md
     python -m studies.coco.every --claims   those of docs/appendix/tables.md, "Which claims hold where"
 
 Three bases; nothing was chosen. Differences are over photos and bases, as `equipoise compare` has them. One Holm
@@ -106,7 +105,6 @@ COLUMNS: Columns = {  # of the main table
     ("recalls", "original"): "recalls",
     ("classes", "original"): "classes",
 }
-SHORT = [("negclip", "original"), ("vsr_symmetric", "augmented"), *list(COLUMNS)[:2], *list(COLUMNS)[-2:]]
 CE = "ce-clip-swaps"
 HOLDS, FAILS, UNCLEAR = "holds", "**contradicted**", "not shown"
 
@@ -397,12 +395,7 @@ def claims() -> None:
         ("the claim of Kamath et al.", "on", "COCO photos", "photos: it"),
         [(claim.words, claim.on, said(claim.photos), verdict(claim, claim.photos)) for claim in hard_positives()],
     )
-    sizes = {store: sum(asked[0] == store for asked in corrected()) for store in KINDS}
-    print(
-        f"\\*: significant, corrected (Holm) for {sizes['a']} comparisons on photos, {sizes['world']} on the world. p: "
-        "this corrected value, where the interval excludes zero and the difference is not significant. A claim with "
-        "several comparisons holds where each goes its way significantly."
-    )
+    legend()
 
 
 def world(claim: Claim) -> tuple[str, str]:
@@ -418,6 +411,14 @@ def table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
     print("| " + " | ".join(heads) + " |")
     print("| --- |" + " ---: |" * (len(heads) - 1))
     print("\n".join("| " + " | ".join(line) + " |" for line in lines), end="\n\n")
+
+
+def legend() -> None:
+    sizes = {store: sum(asked[0] == store for asked in corrected()) for store in KINDS}
+    print(
+        f"\\*: significant, corrected (Holm) for {sizes['a']} comparisons on photos, {sizes['world']} on the world. "
+        "p: this corrected value, where the interval excludes zero and the difference is not significant."
+    )
 
 
 def known(names: Iterable[str]) -> list[str]:
@@ -517,14 +518,6 @@ def last_thresholds() -> None:
     )
 
 
-def short() -> None:
-    columns = {column: COLUMNS[column] for column in SHORT}
-    table(
-        ("trained with", *columns.values()),
-        [(NAMES[name], *(f"{level(name, *column):.1f}" for column in columns)) for name in known(NAMES)],
-    )
-
-
 def show() -> None:
     levels("every recipe, on `balanced` and swaps", COLUMNS)
     changes("every recipe, minus captions alone", NAMES, COLUMNS)
@@ -552,7 +545,7 @@ def show() -> None:
     }  # fmt: skip
     levels("CE-CLIP, Table 5", five)
     last_thresholds()
-    claims()
+    legend()
 
 
 def shown() -> str:
@@ -563,10 +556,8 @@ def shown() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--short", action="store_true", help="only the table of docs/coco.md")
-    parser.add_argument("--claims", action="store_true", help="only the claims")
-    options = parser.parse_args()
-    (short if options.short else claims if options.claims else show)()
+    parser.add_argument("--claims", action="store_true", help="the claims instead")
+    (claims if parser.parse_args().claims else show)()
 
 
 if __name__ == "__main__":

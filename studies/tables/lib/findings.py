@@ -30,6 +30,15 @@ NOT_ASKED = (  # what the paper does not ask
     ("HP+HN beyond captions alone", CONTROL, HP_HN),
     ("`equipoise_2026` beyond HP+HN", HP_HN, OURS),
 )
+ON_PHOTOS = """CE-CLIP's claims, and those above on [COCO photos](coco.md#every-recipe-on-the-same-texts). A claim with
+several comparisons holds where each goes its way significantly; one that goes the other way contradicts it.
+`python -m studies.coco.every --claims` prints these tables.
+
+<!-- numbers: claims -->
+
+`python -m studies.page_numbers --write` fills it.
+
+<!-- end -->"""
 HOLDS, FAILS, UNCLEAR = "holds", "**fails**", "not clear"
 
 
@@ -72,6 +81,7 @@ def findings(study: Study) -> list[str]:
         table(heads, lines),
         " ".join([count, *([why] if study.form.name == "quick" else [])]),
         table((f"beyond the paper, {where}", *asked), more),
+        *([ON_PHOTOS] if study.form.name == "quick" else []),
     ]
 
 
