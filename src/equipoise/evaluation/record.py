@@ -6,7 +6,7 @@ are the rows of metrics.py. Nothing here computes, and nothing loads numpy.
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, computed_field
 
@@ -311,16 +311,36 @@ class RunRecord(_Part):
         return f"{seen:,} of {self.n.items:,} items were trained on: no test of this model" if seen else ""
 
 
+class Column(NamedTuple):
+    """How `compare` shows a field of `Change`: a column of its table of tests."""
+
+    head: str
+    form: Literal["points", "detectable", "p", "number"] = "points"
+    about: str = ""  # for the caption
+    always: bool = True  # False: left out where no change has a value
+
+
 class Change(_Part):
     """One metric of two runs: after minus before."""
 
     difference: float
     interval: Interval
-    p: float | None = None  # of comparing.models: images' signs flipped; with several seeds Student's t
-    adjusted: float | None = None  # that p-value, corrected for all of its table
-    detectable: float | None = None  # the smallest difference that would be found in 80 of 100 repetitions
-    image_error: float | None = None  # standard errors: other images, these seeds
-    seed_error: float | None = None  # other seeds; None: each side is one run
+    # of comparing.models: images' signs flipped; with several seeds Student's t
+    p: Annotated[float | None, Column("p", "p")] = None
+    # that p-value, corrected for all of its table
+    adjusted: Annotated[float | None, Column("p (Holm)", "p", "corrected for all lines of this table")] = None
+    # the smallest difference that would be found in 80 of 100 repetitions
+    detectable: Annotated[
+        float | None,
+        Column(
+            "smallest detectable",
+            "detectable",
+            "the true difference in points that is found in about 80 of 100 repetitions (none: fewer than eight items)",
+        ),
+    ] = None
+    # standard errors: other images, these seeds; other seeds (None: each side is one run)
+    image_error: Annotated[float | None, Column("error: images")] = None
+    seed_error: Annotated[float | None, Column("seeds", always=False)] = None
     own: MetricInfo | None = None  # of a metric of the user's own: what it is
 
     @computed_field  # type: ignore[prop-decorator]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from equipoise.core.errors import UserError, did_you_mean, printable
@@ -14,7 +14,7 @@ from equipoise.evaluation.comparing.gate import Passed
 from equipoise.evaluation.comparing.models import Placed
 from equipoise.evaluation.comparing.same_model import SameModel
 from equipoise.evaluation.metrics import MetricInfo, info, shown
-from equipoise.evaluation.record import Change, Comparison
+from equipoise.evaluation.record import Change, Column, Comparison
 from equipoise.report import Format, fold, text_table
 from equipoise.report.tables import OF_THOSE, POSITIVES, grid, markdown_cell, safe_cell, signed
 
@@ -205,24 +205,32 @@ def points(change: Change | None) -> str:
     return f"{signed(change.difference)} [{low}, {high}]{mark}"
 
 
+_COLUMNS = {
+    name: column
+    for name, field in Change.model_fields.items()
+    for column in field.metadata
+    if isinstance(column, Column)
+}
+
+
 def _tests(found: Sequence[Comparison]) -> str:
     """One line a metric: p-values and what could have been found."""
-    seeds = any(one.runs != (1, 1) for one in found)
-    header = ["", "points", "p", "p (Holm)", "smallest detectable", "error: images"]
-    header += ["seeds"] if seeds else []
+    there = [change for one in found for change in one.changes.values()]
+    columns = {
+        name: column
+        for name, column in _COLUMNS.items()
+        if column.always or any(getattr(change, name) is not None for change in there)
+    }
+    header = ["", "points", *(column.head for column in columns.values())]
     rows = []
     for one in found:
         rows.append([f"{one.benchmark}, {one.after}", *[""] * (len(header) - 1)])
         for row in shown([one.changes]):
             change = one.changes[row.name]
-            cells = [f"  {row.title}", f"{100 * change.difference:+.2f}", _p(change.p)]
-            cells += [_p(change.adjusted) + ("*" if change.significant else " ")]
-            cells += [_detectable(change.detectable), _size(change.image_error)]
-            rows.append(cells + ([_size(change.seed_error)] if seeds else []))
-    caption = (
-        "p (Holm): corrected for all lines of this table; smallest detectable: the true difference in points that "
-        "is found in about 80 of 100 repetitions (none: fewer than eight items)"
-    )
+            cells = {name: _FORMS[column.form](getattr(change, name)) for name, column in columns.items()}
+            cells["adjusted"] += "*" if change.significant else " "
+            rows.append([f"  {row.title}", f"{100 * change.difference:+.2f}", *cells.values()])
+    caption = "; ".join(f"{column.head}: {column.about}" for column in columns.values() if column.about)
     return text_table(header, rows, caption)
 
 
@@ -237,6 +245,14 @@ def _size(value: float | None) -> str:
 def _detectable(value: float | None) -> str:
     """None for fewer than eight items, where even a change of all of them may not be significant."""
     return "none" if value is not None and value > 1 else _size(value)
+
+
+_FORMS: Mapping[str, Callable[[Any], str]] = {
+    "p": _p,
+    "points": _size,
+    "detectable": _detectable,
+    "number": lambda value: "-" if value is None else f"{value:,.4g}",
+}
 
 
 def _groups(benchmark: str, placed: Mapping[str, Sequence[Placed]], found: Compared) -> str:
