@@ -98,6 +98,57 @@ def test_a_benchmark_of_ones_own_keeps_its_averages(run: Run, tmp_path: Path, ca
     assert "the headline is the plain mean" in caplog.text
 
 
+FACTS = """
+title = "Toy: caption against foil"
+ties = "a tie is right"
+licence = "CC0"
+citation = "Nobody 2024"
+url = "https://example.org"
+get = "Draw it."
+splits = { test = 6 }
+chance = { original = "1/2" }
+averages = { mine = { path = ["group"] } }
+
+[item]
+file = "{split}.jsonl"
+image = "{image}"
+caption = "{caption}"
+negative = "{foil}"
+tags = { group = "{group}" }
+"""
+
+
+def test_a_file_of_facts_is_the_benchmark_that_a_module_is(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "toy.toml").write_text(FACTS)
+    of_module = original(run, "py:toy_bench:BENCH")
+    assert original(run, "toy.toml", "--source", ".") == of_module
+    code, _, error = run("bench", "build", "toy.toml", "--source", ".", "--out", "built.jsonl")
+    assert code == 0 and original(run, "built.jsonl") == of_module, error
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ('"{split}.jsonl"', '"{kind}.jsonl"', ("toy.toml", "item.file", "{kind}")),
+        ('"{image}"', '"{image.path}"', ("item.image", "{image.path}")),
+        ('"{foil}"', '"{foil"', ("item.negative",)),
+        ('"{foil}"', '"{wrong}"', ("test.jsonl", "wrong: field required")),
+        ('"1/2"', "0.5", ("chance.original",)),
+        ("test = 6", 'test = "many"', ("splits.test", '"many"')),
+        ('["group"]', '["kind"]', ("tag kind: missing",)),
+        ("[item]", "[items]", ("item: field required", "items: extra")),
+        ('get = "Draw it."', "get = ", ("toy.toml", "not TOML")),
+    ],
+)
+def test_mistakes_in_a_file_of_facts(run: Run, tmp_path: Path, old: str, new: str, parts: tuple[str, ...]) -> None:
+    assert old in FACTS
+    (tmp_path / "toy.toml").write_text(FACTS.replace(old, new))
+    code, _, error = run("bench", "build", "toy.toml", "--source", ".", "--out", "x.jsonl")
+    assert code == 2 and "bug in equipoise" not in error
+    for part in parts:
+        assert part in error, error
+
+
 def test_facts_of_other_items_are_not_used(run: Run, tmp_path: Path) -> None:
     run("bench", "build", "py:toy_bench:BENCH", "--source", ".", "--out", "built.jsonl")
     (tmp_path / "built.jsonl").write_text('{"id": "1", "caption": "a", "negatives": [{"text": "b"}]}\n')

@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import ConfigDict, Field
 
 from equipoise.core.errors import UserError
+from equipoise.core.files import read_text
 from equipoise.data.items import Item
 
 DATA = Path(__file__).with_name("data")
@@ -123,10 +124,31 @@ class Benchmark:
             raise UserError(f"{self.name}: no average {rule!r}; it has {', '.join(known)} (equipoise bench show)")
 
 
-@functools.cache
 def stored(name: str) -> dict[str, Any]:
-    """data/NAME.toml as it is."""
-    return tomllib.loads((DATA / f"{name}.toml").read_text(encoding="utf-8"))
+    """data/NAME.toml as it is; of a benchmark of the user's own, the file that is named."""
+    return _parsed(Path(name)) if is_facts(name) else _shipped(name)
+
+
+@functools.cache
+def _shipped(name: str) -> dict[str, Any]:
+    return _parsed(DATA / f"{name}.toml")
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path}: not TOML: {error}") from None
+
+
+def is_facts(name: str) -> bool:
+    """Whether this is the path of a user's file of facts: squares.toml."""
+    return name.endswith(".toml")
+
+
+def called(name: str) -> str:
+    """The name of a benchmark, of a user's file of facts the file's."""
+    return Path(name).stem if is_facts(name) else name
 
 
 def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], **more: Any) -> Benchmark:
@@ -150,4 +172,4 @@ def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], 
         "metrics": tuple(facts["metrics"]),
     }
     known = {key: value for key, value in facts.items() if key not in ("place", "like", "item", "tables")}
-    return Benchmark(name=name, load=load, downloads=(*files, *sets), **known)
+    return Benchmark(name=called(name), load=load, downloads=(*files, *sets), **known)

@@ -3,22 +3,25 @@
 Its values are templates of the record's fields; {key} is the record's key or number, {split} its split. A record
 with `negative_image` is two images and two captions; an image without an ending is a PNG file. `edit` names what the
 negative changes, as SugarCrepe calls it: "swap_att". Fields of tags and of `defaults` may be missing. Files are `file`,
-one for each split, or `hub`: one of these names, else the hub's Parquet files.
+one for each split, or `hub`: one of these names, else the hub's Parquet files. A user's own file of facts has the same
+form, and its name ends in .toml.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from string import Formatter
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
-from equipoise.benchmarks.base import Benchmark, described, stored
+from equipoise.benchmarks.base import Benchmark, called, described, stored
 from equipoise.benchmarks.reading import Case, Raw, check_splits, choose, hub_files, read, read_through
 from equipoise.data.items import Edit, ImageRef, Item, Target, texts
+from equipoise.data.readers.records import validated
 
 _TARGETS: dict[str, Target] = {"att": "attribute", "obj": "object", "rel": "relation"}
 _NEEDED = ("key", "image", "caption", "positive", "negative", "negative_image", "edit")
@@ -30,8 +33,15 @@ def benchmark(name: str) -> Benchmark:
     return described(name, functools.partial(load, name))
 
 
-def load(name: str, source: Path, splits: Sequence[str]) -> list[Item]:
-    facts, (kind, cases) = stored(name), reader(name)
+def own(path: str) -> Benchmark:
+    """The benchmark of a user's file of facts, whose mistakes are all reported."""
+    validated(_Facts, stored(path), path, "Correct them; docs/extending.md has an example.")
+    return described(path, functools.partial(load, path))
+
+
+def load(place: str, source: Path, splits: Sequence[str]) -> list[Item]:
+    """`place` is a benchmark's name or the path of a user's file of facts."""
+    name, facts, (kind, cases) = called(place), stored(place), reader(place)
     if "hub" in facts["item"]:
         check_splits(name, splits, facts["splits"])
         return read_through(name, "test", hub_files(name, source, facts["item"]["hub"]), kind, cases)
@@ -39,7 +49,6 @@ def load(name: str, source: Path, splits: Sequence[str]) -> list[Item]:
     return read(name, choose(name, source, files, splits), kind, cases)
 
 
-@functools.cache
 def reader(name: str) -> tuple[type[Raw], Callable[[str, str, Raw], Iterator[Case]]]:
     """The record of a benchmark, and what makes its case."""
     item: dict[str, Any] = stored(name)["item"]
@@ -69,6 +78,73 @@ def reader(name: str) -> tuple[type[Raw], Callable[[str, str, Raw], Iterator[Cas
         )
 
     return kind, cases
+
+
+def _is_template(text: str) -> str:
+    try:
+        fields = [field for _, field, _, _ in Formatter().parse(text) if field is not None]
+    except ValueError as error:
+        raise ValueError(f"{error}: a field of the record stands in braces, as {{caption}}") from None
+    if unknown := [field for field in fields if not re.fullmatch(r"[^\W\d_][^.\[]*", field)]:
+        raise ValueError(f"expected the name of a field in braces, found {{{unknown[0]}}}")
+    return text
+
+
+def _is_file(text: str) -> str:
+    others = {field for _, field, _, _ in Formatter().parse(_is_template(text)) if field is not None} - {"split"}
+    if others:
+        raise ValueError(f"expected a path with no field but {{split}}, found {{{min(others)}}}")
+    return text
+
+
+def _is_fraction(text: str) -> str:
+    if not re.fullmatch(r"[1-9]\d*/[1-9]\d*", text):
+        raise ValueError(f'expected a fraction, as "1/2", found {text!r}')
+    return text
+
+
+_Template = Annotated[str, AfterValidator(_is_template)]
+_Written = ConfigDict(extra="forbid", strict=True)
+
+
+class _Item(BaseModel):
+    model_config = _Written
+    file: Annotated[str, AfterValidator(_is_file)]
+    image: _Template
+    caption: _Template
+    negative: _Template
+    key: _Template | None = None
+    positive: _Template | None = None
+    negative_image: _Template | None = None
+    edit: _Template | None = None
+    by: str | None = None
+    tags: dict[str, _Template] = {}
+    defaults: dict[str, _Template] = {}
+
+
+class _Average(BaseModel):
+    model_config = _Written
+    path: list[str] = Field(min_length=1)
+    cite: str = ""
+    least: int = 1
+
+
+class _Facts(BaseModel):
+    """What a user's own file of facts may say."""
+
+    model_config = _Written
+    title: str
+    ties: str
+    licence: str
+    citation: str
+    url: str
+    get: str
+    notes: str = ""
+    splits: dict[str, int | Literal["unknown"]] = Field(min_length=1)
+    chance: dict[str, Annotated[str, AfterValidator(_is_fraction)]]
+    averages: dict[str, _Average] = {}
+    metrics: list[str] = []
+    item: _Item
 
 
 def _fields(templates: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from equipoise.benchmarks import by_fields, reading
-from equipoise.benchmarks.base import DATA, PAPER_METRICS, PLAIN, Benchmark, stored
+from equipoise.benchmarks.base import DATA, PAPER_METRICS, PLAIN, Benchmark, is_facts, stored
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.benchmarks.facts import facts
 from equipoise.core import stats
@@ -51,9 +51,12 @@ def expand(name: str) -> tuple[str, ...]:
 
 
 def get(name: str) -> Benchmark:
-    """The benchmark of that name, or the user's own that `py:module:name` names."""
+    """The benchmark of that name, or the user's own: `py:module:name`, or a file of facts (.toml)."""
     if is_named(name):
-        return _own(name)
+        what = "a benchmark (equipoise.benchmarks.base.Benchmark)"
+        return _own(name, cast(Benchmark, load_named(name, what, lambda value: isinstance(value, Benchmark))))
+    if is_facts(name):
+        return _own(name, by_fields.own(name))
     name = name.lower() if name.lower() in {*_NAMES, *ALIASES} else name
     if name in ALIASES:
         raise UserError(f"{name} is {len(ALIASES[name])} benchmarks; name one of {', '.join(ALIASES[name])}")
@@ -64,7 +67,8 @@ def get(name: str) -> Benchmark:
         hint = did_you_mean(name, [*_NAMES, *ALIASES, *files])
         raise UserError(
             f"no benchmark {name!r}.{hint} `equipoise bench list` shows all; items of your own are named by the path "
-            "of their file (.jsonl, .parquet, .csv, .tsv), a benchmark of your own by py:module:name."
+            "of their file (.jsonl, .parquet, .csv, .tsv), a benchmark of your own by py:module:name or the path "
+            "of its facts (.toml)."
         )
     if "item" in stored(name):
         return by_fields.benchmark(name)
@@ -72,10 +76,8 @@ def get(name: str) -> Benchmark:
     return cast(Benchmark, getattr(importlib.import_module(f"equipoise.{module}"), variable))
 
 
-def _own(spec: str) -> Benchmark:
+def _own(spec: str, benchmark: Benchmark) -> Benchmark:
     """A benchmark of the user's own; what would go wrong later is refused now."""
-    what = "a benchmark (equipoise.benchmarks.base.Benchmark)"
-    benchmark = cast(Benchmark, load_named(spec, what, lambda value: isinstance(value, Benchmark)))
     problems = Problems(f"{spec}: not a benchmark that can be run")
     if not re.fullmatch(r"\w[\w.-]*", benchmark.name):
         problems.add("name", f"expected letters, digits, '-', '_' and '.', found {benchmark.name!r}")
@@ -106,7 +108,7 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
     if is_file(name_or_path):
         items = load_file(path, splits)
         return items, _origin(path, items)
-    if path.exists() and name_or_path not in _NAMES:
+    if path.exists() and name_or_path not in _NAMES and not is_facts(name_or_path):
         raise UserError(f"{path}: neither a benchmark nor a file of items (.jsonl, .parquet, .csv, .tsv)")
     benchmark = get(name_or_path)
     reading.check_splits(benchmark.name, splits, benchmark.splits)
