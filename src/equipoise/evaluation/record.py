@@ -325,6 +325,7 @@ class Change(_Part):
 
     difference: float
     interval: Interval
+    n: int | None = None  # items that the metric asks; None: all of them
     # of comparing.models: images' signs flipped; with several seeds Student's t
     p: Annotated[float | None, Column("p", "p")] = None
     # that p-value, corrected for all of its table

@@ -21,7 +21,6 @@ from equipoise.report.tables import OF_THOSE, POSITIVES, grid, markdown_cell, sa
 _CUT = 60  # characters of a text in a list
 VERDICT = "the interval excludes zero and the corrected p is below 0.05"
 Verdict = Literal["better", "worse", "different", "not significant"]
-_REWORDED = ("augmented", "brittleness", "drop")  # over the items with a positive
 
 
 def judged(metric: MetricInfo, change: Change) -> Verdict:
@@ -86,7 +85,7 @@ def change_rows(found: Sequence[Comparison]) -> list[dict[str, Any]]:
             "before": one.before,
             "after": one.after,
             "metric": name,
-            "n": one.n_positives if name in _REWORDED else one.n,
+            "n": one.n if change.n is None else change.n,
             "difference": 100 * change.difference,
             "low": 100 * change.interval.low,
             "high": 100 * change.interval.high,

@@ -22,6 +22,7 @@ from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Comparison, Interval, RunRecord
 from equipoise.evaluation.scores import ItemScores
+from equipoise.report.comparison import change_rows
 
 MakeRun = Callable[..., LoadedRun]
 
@@ -63,6 +64,23 @@ def test_one_run_a_side_keeps_the_interval_of_images(run: MakeRun) -> None:
         assert (new.interval, new.difference) == (old.interval, old.difference)
         assert new.p is not None and new.image_error is not None and new.seed_error is None
         assert new.detectable is not None and new.detectable > 2.8 * new.image_error
+
+
+def test_each_metric_says_how_many_items_it_asks(run: MakeRun) -> None:
+    plain = run([1, 0, 1, 0, 1, 0])
+    rows = [ItemScores.model_validate(row.model_dump() | {"positives": [1.0] * (row.id < "2")}) for row in plain.rows]
+    some = LoadedRun(plain.folder, plain.records, rows, outcomes_of(rows))
+    found = difference([some], [some]).changes
+    assert {name: change.n for name, change in found.items()} == {
+        "original": 6,
+        "augmented": 2,
+        "brittleness": 2,
+        "drop": 2,
+    }
+    compared = Comparison(n=6, n_positives=2, runs=(1, 1), benchmark="b", before="x", after="y", changes=found)
+    assert {row["metric"]: row["n"] for row in change_rows([compared])} == {
+        name: change.n for name, change in found.items()
+    }
 
 
 def test_the_error_of_independent_items_is_the_closed_form(run: MakeRun) -> None:

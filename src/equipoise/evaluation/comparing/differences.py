@@ -125,11 +125,12 @@ def measured_difference(
     after = [per_item(run.outcomes, metrics) for run in second]
     change = np.mean(after, axis=0) - np.mean(before, axis=0)
     average = grouped(change, outcomes, groups, seed, resamples)
+    asked = (~np.isnan(change[groups.kept])).sum(axis=0).tolist()
     changes = {}
     for at, (row, value) in enumerate(zip(metrics, average.values.tolist(), strict=True)):
         if not np.isnan(value):
             interval = Interval(*average.change(at))
-            changes[row.name] = Change(difference=value, interval=interval, own=row.own)
+            changes[row.name] = Change(difference=value, interval=interval, n=asked[at], own=row.own)
     whole = Difference(
         n=int(groups.kept.sum()),
         n_positives=int((groups.kept & outcomes.has_positive).sum()),
