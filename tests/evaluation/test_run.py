@@ -92,7 +92,8 @@ def test_a_run_says_what_it_was_made_from(items: list[Item], tmp_path: Path) -> 
     written = json.loads((tmp_path / "run" / "result.json").read_text())
     assert written["schema"] == 5 and written["date"].endswith("Z") and "status" not in written
     lines = [json.loads(line) for line in (tmp_path / "run" / "items.jsonl").read_text().splitlines()]
-    assert lines[1]["outcome"] == {"original": True, "augmented": False, "brittleness": True, "tie": False}
+    outcome = {"original": True, "augmented": False, "brittleness": True, "tie": False}
+    assert outcome.items() <= lines[1]["outcome"].items()
     assert lines[1]["texts"]["negatives"] == ["n 0.1"] and lines[1]["negatives"] == [0.1]
 
 

@@ -134,7 +134,7 @@ def test_the_reports_point(make: Make, tmp_path: Path) -> None:
     (tmp_path / "people.json").write_text(f"[{point.model_dump_json()}]")
     (read,) = read_points(tmp_path / "people.json")
     assert read == point and read.benchmark == "made"
-    assert read.metrics == {"original": 1.0, "augmented": 0.75, "brittleness": 0.25}
+    assert {"original": 1.0, "augmented": 0.75, "brittleness": 0.25}.items() <= read.metrics.items()
     low, high = read.intervals["brittleness"]
     assert low < 0.25 < high
     with pytest.raises(UserError, match="0 questions of this study have two answers"):

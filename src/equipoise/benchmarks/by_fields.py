@@ -4,7 +4,7 @@ Its values are templates of the record's fields; {key} is the record's key or nu
 with `negative_image` is two images and two captions; an image without an ending is a PNG file. `edit` names what the
 negative changes, as SugarCrepe calls it: "swap_att". Fields of tags and of `defaults` may be missing. Files are `file`,
 one for each split, or `hub`: one of these names, else the hub's Parquet files. A user's own file of facts has the same
-form, and its name ends in .toml.
+form, with `file`, and its name ends in .toml; `_Facts` is what it may say.
 """
 
 from __future__ import annotations
@@ -36,7 +36,16 @@ def benchmark(name: str) -> Benchmark:
 def own(path: str) -> Benchmark:
     """The benchmark of a user's file of facts, whose mistakes are all reported."""
     validated(_Facts, stored(path), path, "Correct them; docs/extending.md has an example.")
-    return described(path, functools.partial(load, path))
+    unsaid = {
+        "title": f"items of {Path(path).name}",
+        "ties": "not said",
+        "licence": "the user's own",
+        "citation": "none",
+        "url": path,
+        "get": "The files are there.",
+    }
+    more = {fact: words for fact, words in unsaid.items() if fact not in stored(path)}
+    return described(path, functools.partial(load, path), **more)
 
 
 def load(place: str, source: Path, splits: Sequence[str]) -> list[Item]:
@@ -133,12 +142,12 @@ class _Facts(BaseModel):
     """What a user's own file of facts may say."""
 
     model_config = _Written
-    title: str
-    ties: str
-    licence: str
-    citation: str
-    url: str
-    get: str
+    title: str = ""
+    ties: str = ""
+    licence: str = ""
+    citation: str = ""
+    url: str = ""
+    get: str = ""
     notes: str = ""
     splits: dict[str, int | Literal["unknown"]] = Field(min_length=1)
     chance: dict[str, Annotated[str, AfterValidator(_is_fraction)]]

@@ -166,7 +166,8 @@ def _offer(incomplete: str, names: Iterable[str]) -> list[str]:
 Bench = Annotated[
     str,
     typer.Argument(
-        help="a benchmark of `bench list`, an items file, or py:module:name", autocompletion=offer_benchmarks
+        help="a benchmark of `bench list`, an items file, a file of facts (.toml) or py:module:name",
+        autocompletion=offer_benchmarks,
     ),
 ]
 Source = Annotated[Path | None, typer.Option(help="folder of the annotation files")]

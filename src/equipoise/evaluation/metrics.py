@@ -209,6 +209,7 @@ ROWS = (
 )
 # fmt: on
 METRICS: dict[str, Metric] = {row.name: row for row in ROWS}  # in the order of every table
+ALWAYS = ("original", "augmented", "brittleness", "drop")  # of texts: a column in every table of items
 OUTCOME_SIDES = ("texts", "images", "answers", "sets")
 SHARES = tuple(row.name for row in ROWS if row.side == "texts" and row.less is None)  # of the texts, of all items
 
@@ -255,12 +256,15 @@ def info(name: str, found: Any = None) -> MetricInfo:
 
 
 def shown(found: Iterable[Mapping[str, Any]], side: str | None = None, always: bool = False) -> list[MetricInfo]:
-    """The metrics of a side that some of these mappings by name have, ours first; with `always` all of ours, measured
-    or not. Without a side those of all outcomes: neither `scores` nor `paper`."""
+    """The metrics of a side that some of these mappings by name have, ours first; with `always` also those
+    that were not measured, of texts only the paper's. Without a side those of all outcomes: neither `scores` nor
+    `paper`."""
     there: dict[str, Any] = {}
     for one in found:
         there |= {name: value for name, value in one.items() if name not in there}
-    ours: list[MetricInfo] = [row for name, row in METRICS.items() if always or name in there]
+    ours: list[MetricInfo] = [
+        row for name, row in METRICS.items() if name in there or (always and (row.side != "texts" or name in ALWAYS))
+    ]
     others = [info(name, value) for name, value in there.items() if name not in METRICS]
     return [row for row in (*ours, *others) if row.side == side or (side is None and row.side in OUTCOME_SIDES)]
 
