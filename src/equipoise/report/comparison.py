@@ -143,11 +143,12 @@ def summary(found: Compared, gates: Sequence[Passed] = ()) -> str:
         for row in [row for row in shown([one.changes]) if row.less is None][:3]:
             change = one.changes[row.name]
             lines.append(f"- {row.title} {change_words(change)}: {judged(row, change)}")
-        ids = ", ".join(item.id for item in flipped.items if item.change < 0)
+        ids = [item.id for item in flipped.items if item.change < 0]
         if flipped.flipped:
             better, worse = _WAYS.get(flipped.metric, _WAY)
             said = f"- {flipped.gained:g} items {better}, {flipped.lost:g} {worse}"
-            lines.append(f"{said}: {_cut(ids)}" if ids else said)
+            more = f" and {flipped.lost - len(ids):g} more" if len(ids) < flipped.lost else ""
+            lines.append(f"{said}: {', '.join(ids)}{more}" if ids else said)
     return "\n".join(markdown_cell(line) for line in lines)
 
 
