@@ -77,8 +77,8 @@ def advice(audit: Audit) -> str:
         return f"{texts} Without the image, no shortcut is significantly better than chance.".strip()
     some = "Most" if best.result.share >= _SOLVED else "Some"
     return (
-        f"{texts} {some} answers are given away: without the image, {called(best.name)}, finds the caption in "
-        f"{shown(best.result)} % of the pairs, chance {100 * best.chance:.0f}."
+        f"{texts} {some} answers are given away: without the image, a rule ({called(best.name)}) finds the caption "
+        f"in {shown(best.result)} % of the pairs, chance {100 * best.chance:.0f}."
     ).strip()
 
 
