@@ -272,9 +272,9 @@ class Real:
         hours = seen / rate / 3600, len(jobs) * sum(known) / score / 3600
         number = sum(map(self.trains, jobs))
         return (
-            f"{number} models to train, {seen:,} photos: about {hours[0]:.1f} hours at {rate:,} photos a second "
+            f"{number} models to train, {seen:,} photos: about {hours[0]:,.1f} hours at {rate:,} photos a second "
             f"({cores} cores, {self.device}; what is there already is not done again); scoring {len(jobs)} models: "
-            f"about {hours[1]:.1f} hours or less"
+            f"about {hours[1]:,.1f} hours or less"
         )
 
     def rates(self, cores: int) -> tuple[int, int]:
