@@ -1,8 +1,8 @@
 """The real form: ViT-B/32 finetuned on COCO, judged on REPLACE, SWAP, ARO, VALSE, VL-CheckList and SugarCrepe.
 
 Everything lies below one folder, DATA, and all that is missing is said at once, each with the command that gets it.
-Not run here: no CLIP weights were at hand, and COCO's photos only at 256 px. What it shares with the quick form (training, scoring,
-tables) is the same code.
+Not run here: no CLIP weights were at hand, and COCO's photos only at 256 px. What it shares with the quick form
+(training, scoring, tables) is the same code.
 
 Of the papers it does not train DAC-SAM and X-VLM, and CE-CLIP+ only where DATA/more is there (COCO, CC3M and Visual
 Genome, see `MORE`). Ablations that the paper did with CE-CLIP+ are done with CE-CLIP. Models of earlier papers are
