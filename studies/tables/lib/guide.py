@@ -5,6 +5,8 @@ python -m studies.tables.lib.guide
 
 from __future__ import annotations
 
+import argparse
+
 from pathlib import Path
 
 from studies.tables.lib.pages import ALL
@@ -56,4 +58,5 @@ def _short(text: str) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     print(guide())
