@@ -6,7 +6,6 @@ python -m studies.tables.lib.guide
 from __future__ import annotations
 
 import argparse
-
 from pathlib import Path
 
 from studies.tables.lib.pages import ALL
