@@ -7,7 +7,7 @@
 #
 # The processor writes the hard texts while the GPU trains the bases; T0 (seconds) is when the lease began.
 set -u
-HERE=${HERE:-/root/coco}
+HERE=${HERE:-$HOME/coco}
 export PYTHONPATH=$HERE/deps:$HERE/code/src:$HERE/code PYTHONUNBUFFERED=1 OMP_NUM_THREADS=1
 export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 DEVICE=${DEVICE:-cuda} LAST=${LAST:-960} JOBS=${JOBS:-12} CORES=${CORES:-14}
