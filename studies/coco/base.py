@@ -6,6 +6,7 @@ OUT/views/                  what the frozen Lite2 sees (views.py)
 OUT/base/NAME-0/model       m, m.1 ... m.8: MiniLM; t ... t.8: MiniLM, taught by those; s ... s.8: from scratch;
                             e, e.1, e.2: MiniLM, of one epoch, so that a recipe begins before COCO is learnt
 OUT/pooled-NAME.npz         what the image tower of each base says of every photo
+OUT/words/                  an untrained base: its tokens are MiniLM's, so run.py need not wait for a trained one
 
 A taught base learns from the labels and from the mean preferences of its three teachers, which gained 1.4 points of
 recall@1 on Flickr8k's photos: t, t.1 and t.2 from m, m.1 and m.2, and so on. Texts are cut at 32 tokens.
@@ -23,7 +24,8 @@ import numpy as np
 import torch
 
 from equipoise.core.files import atomic_write
-from studies.coco import trained
+from equipoise.train.run.checkpoints import whole_folder
+from studies.coco import parts, trained
 from studies.coco.bases import MINILM, SCRATCH, Base
 from studies.coco.views import AT_ONCE, FIXED, photos_of, see
 from studies.needs import existing, made_from
@@ -51,6 +53,24 @@ EARLY = [replace(MINILM, name=named("e", seed), seed=seed, epochs=1) for seed in
 FROM_SCRATCH = [replace(SCRATCH, name=named("s", seed), seed=seed) for seed in SEEDS]
 
 
+def chosen(options: argparse.Namespace) -> tuple[list[Base], list[Base]]:
+    """The bases that are asked for, and those that they teach."""
+    plain = [replace(base, epochs=options.epochs or base.epochs) for base in PLAIN]
+    first, then = (
+        [base for base in bases if options.only is None or base.name in options.only]
+        for bases in (plain + EARLY + FROM_SCRATCH, STUDENTS)
+    )
+    return first, then
+
+
+def write_words(where: dict[str, str]) -> None:
+    """A base before training, for its tokenizer."""
+    out = Path(where["out"])
+    if not (out / "words").exists():
+        with whole_folder(out / "words") as folder:
+            parts.dual_encoder(Path(where["wheel"]), (), folder, pretrained=Path(where["minilm"])).save(folder)
+
+
 def work(task: tuple[Base, dict[str, str]]) -> None:
     """One base, and what others need of it."""
     base, where = task
@@ -59,7 +79,7 @@ def work(task: tuple[Base, dict[str, str]]) -> None:
     if not (out / "base" / f"{base.name}-0.json").exists():
         return
     own = trained.finished(out, base.name, device)
-    if base in PLAIN:
+    if base.name in where["teachers"].split():
         trained.teach(own, where["data"], where["out"])
     pool(own, out, where["data"])
     print(f"{base.name} pooled {time.time() - float(where['began']):.0f} s", flush=True)
@@ -91,13 +111,16 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="bases at a time")
     parser.add_argument("--only", nargs="*", help="names of bases; the others are not trained")
+    parser.add_argument("--epochs", type=int, help="of m, m.1 ... m.8, in place of their own 6 or 8")
     parser.add_argument("--readers", type=int, default=2, help="processes that decode photos")
     options = parser.parse_args()
     began = time.time()
     captions = [options.data / f"{split}-captions.jsonl" for split in VIEWS]
     made_from(options.out / "captions.sha256", [*captions, *sorted((options.data / "photos").glob("*.tar"))])
     where = {name: str(getattr(options, name)) for name in ("data", "wheel", "minilm", "out", "device")}
-    where |= {"share": "0.5", "began": str(began)}
+    first, then = chosen(options)
+    teachers = " ".join(sorted({name for base in then for name in base.teachers}))
+    where |= {"share": "0.5", "began": str(began), "teachers": teachers}
     todo = []
     for split, views in VIEWS.items():
         names = photos_of(options.data, split)
@@ -107,13 +130,14 @@ def main() -> None:
             todo.append((where["wheel"], f"{options.data}/photos", photos, path, views, options.device))
     fork = multiprocessing.get_context("fork")
     with fork.Pool(options.readers) as readers:
+        words = readers.apply_async(write_words, [where])
         readers.starmap(see, todo, chunksize=1)
+        words.get()
     print(f"photos seen after {time.time() - began:.0f} s", flush=True)
     trained.texts(where["data"], "train"), trained.texts(where["data"], "dev")  # once for all processes
-    for bases in (EARLY + PLAIN + FROM_SCRATCH, STUDENTS):
+    for bases in filter(None, (first, then)):
         with fork.Pool(options.jobs) as pool_of:
-            own = [base for base in bases if options.only is None or base.name in options.only]
-            pool_of.map(work, [(base, where) for base in own], chunksize=1)
+            pool_of.map(work, [(base, where) for base in bases], chunksize=1)
         print(f"{bases[0].name} and its seeds after {time.time() - began:.0f} s", flush=True)
 
 

@@ -1,16 +1,23 @@
 #!/bin/bash
 # The run of `run.py --only every` on a machine with a GPU that keeps its disk between commands of ten minutes:
 #
-#   device.sh go     unpacked at HERE: DATA with captions and photos, minilm/, lite2.whl, deps/ and code/ (this tree)
-#   device.sh wait   until everything is done, or nearly ten minutes have passed
-#   device.sh pack   what is to be kept, into $OUT
+#   device.sh go SECONDS    unpacked at HERE: DATA with captions and photos, minilm/, lite2.whl, deps/ and code/ (this
+#                           tree); starts everything in the background, then waits
+#   device.sh wait SECONDS  until everything is done, or so many seconds have passed
+#   device.sh pack          what is to be kept, into $OUT
 #
-# The processor writes the hard texts while the GPU trains the bases; T0 (seconds) is when the lease began.
+# T0 (seconds) is when the lease began: no model is begun after T0 + LAST, and all is ended at T0 + END. A model is kept
+# as soon as it is done. Three commands work on one list, row by row over the three bases, and leave each other's models
+# alone: two at a time of those that need up to 30 GB of GPU memory, two of small ones (5 GB), seven of the others (9 GB).
 set -u
 HERE=${HERE:-$HOME/coco}
 export PYTHONPATH=$HERE/deps:$HERE/code/src:$HERE/code PYTHONUNBUFFERED=1 OMP_NUM_THREADS=1
-export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
-DEVICE=${DEVICE:-cuda} LAST=${LAST:-960} JOBS=${JOBS:-12} CORES=${CORES:-14}
+export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+DEVICE=${DEVICE:-cuda} LAST=${LAST:-1040} END=${END:-1150} CORES=${CORES:-15} EPOCHS=${EPOCHS:-4}
+HEAVY="dac-swaps degla-swaps clic-swaps cs-swaps" SMALL="control hn-swaps hp-hn-swaps control-half early-base early-control"
+REST="base control hn-swaps hp-hn-swaps ce-clip-swaps ours-swaps negclip-swaps svlc-swaps fsc-swaps read-swaps
+  ce-clip-object ce-clip-attribute ce-clip-relation ce-clip-action ce-clip-fixed-10 ce-clip-half ce-clip-fixed-2
+  control-half ce-clip-fixed-5 early-base early-control early-ce-clip"
 SELF=$(realpath "$0")  # before the folder changes
 cd "$HERE/code" || exit 1
 
@@ -22,17 +29,31 @@ mps() { # several processes at a time on one GPU; left out where it does not sta
   unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 }
 
+left() { echo $(($(cat "$HERE/T0") + $1 - $(date +%s))); }
+
+bases() { # again, should one have failed
+  python3 -m studies.coco.base "$HERE/DATA" --wheel "$HERE/lite2.whl" --minilm "$HERE/minilm" --out "$HERE/OUT" \
+    --device "$DEVICE" --jobs 3 --readers "$CORES" --epochs "$EPOCHS" --only m m.1 m.2 e e.1 e.2
+}
+
+lane() { # NAME JOBS MODEL...
+  timeout -k 5 "$(left "$END")" python3 -m studies.coco.run "$HERE/DATA" --out "$HERE/OUT" --device "$DEVICE" \
+    --jobs "$2" --seeds 0 1 2 --start m --seconds "$(left "$LAST")" --only "${@:3}" >"$HERE/$1.log" 2>&1
+}
+
 all() {
   if [ "$DEVICE" = cuda ]; then mps; fi
-  (python3 -m studies.coco.data texts --out "$HERE/DATA" --workers "$CORES"; touch "$HERE/texts") >"$HERE/texts.log" 2>&1 &
-  python3 -m studies.coco.base "$HERE/DATA" --wheel "$HERE/lite2.whl" --minilm "$HERE/minilm" --out "$HERE/OUT" \
-    --device "$DEVICE" --jobs 3 --readers "$CORES" --only ${BASES:-e e.1 e.2 m m.1 m.2} >"$HERE/base.log" 2>&1 &
-  base=$!
-  until [ -e "$HERE/texts" ]; do sleep 1; done
-  seconds=$(($(cat "$HERE/T0") + LAST - $(date +%s)))
-  python3 -m studies.coco.run "$HERE/DATA" --out "$HERE/OUT" --device "$DEVICE" --jobs "$JOBS" --seeds 0 1 2 \
-    --start m --only ${ONLY:-every} --seconds "$seconds" >"$HERE/run.log" 2>&1
-  wait $base
+  (bases; ls "$HERE"/OUT/pooled-{m,m.1,m.2,e,e.1,e.2}.npz || bases) >"$HERE/base.log" 2>&1 &
+  if [ ! -e "$HERE/DATA/train-swaps.jsonl" ]; then # not written beforehand, or not all
+    python3 -m studies.coco.data texts --out "$HERE/DATA" --workers "$CORES" >"$HERE/texts.log" 2>&1
+  fi
+  # early-base waits for the last bases, which need the memory until then
+  lane heavy "${TWO:-2}" ${HEAVY_ROWS:-early-base $HEAVY $REST} &
+  sleep 1
+  lane rest "${SEVEN:-7}" ${REST_ROWS:-$REST} &
+  sleep 1
+  lane small "${TWO:-2}" ${SMALL_ROWS:-$SMALL $REST} &
+  wait
   touch "$HERE/done"
 }
 
@@ -47,17 +68,17 @@ torch.__version__, transformers.__version__, 'AVIF', PIL.features.check('avif'),
   all) all ;;
   wait)
     until [ -e "$HERE/done" ] || [ "$SECONDS" -gt "${2:-570}" ]; do sleep 2; done
-    for log in all texts base run; do
+    for log in all texts base heavy small rest; do
       echo "== $log"
-      tr '\r' '\n' <"$HERE/$log.log" 2>/dev/null | tail -n 25 | cut -c1-160
+      tr '\r' '\n' <"$HERE/$log.log" 2>/dev/null | tail -n 20 | cut -c1-150
     done
     ls "$HERE/OUT/m/final" 2>/dev/null | grep -c json
     nvidia-smi | tail -n 30
     ;;
   pack)
+    tar czf "$OUT/logs.tgz" -C "$HERE" $(cd "$HERE" && ls ./*.log)
     python3 -m studies.coco.keep "$HERE/OUT/m" --stages final --out "$OUT/a.jsonl"
     python3 -m studies.coco.keep "$HERE/OUT" --stages base --out "$OUT/bases.jsonl"
-    tar czf "$OUT/logs.tgz" -C "$HERE" all.log texts.log base.log run.log
     ls -la "$OUT"
     ;;
 esac

@@ -161,8 +161,9 @@ CLAIMS = [
     job("ce-clip-fixed-5", CE, "both", fixed_threshold=5.0),
 ]
 JOBS = {job.name: job for job in (*MAIN, *BEST, *AS_OURS, *EQUAL, *PAPERS, *OTHERS, *ALL, *EARLY, *CLAIMS)}
-EVERY = [job.name for job in EARLY] + [
-    "base", "control", "hn-swaps", "hp-hn-swaps", "ce-clip-swaps", "ours-swaps", *(job.name for job in (*ALL, *CLAIMS))
+EVERY = [
+    "base", "control", "hn-swaps", "hp-hn-swaps", "ce-clip-swaps", "ours-swaps",
+    *(job.name for job in (*ALL, *CLAIMS, *EARLY)),
 ]  # fmt: skip
 SCRATCH = ("base", "control", "hn-negclip", "hn", "hp-hn", "ce-clip", "ours", "hp-hn-swaps", "ours-swaps")
 
@@ -436,13 +437,13 @@ def tasks_of(seeds: Sequence[int], only: Sequence[str] | None, where: dict[str, 
 
 
 def known(out: Path, until: float) -> None:
-    """The tokens of all training texts, once for all models that start from MiniLM."""
-    while not (bases := sorted((out / "base").glob("[emt]*-0.json"))):
+    """The tokens of all training texts, once for all models that start from MiniLM; base.py begins with `words`."""
+    while not (found := sorted([*out.glob("words"), *(out / "base").glob("[emt]*-0/model")])):
         print(f"waiting for a base in {out / 'base'}, which base.py writes", flush=True)
         if time.time() > until:
             raise SystemExit(1)
         time.sleep(2)
-    model = load_model(f"hf:{bases[0].with_suffix('')}/model", device="cpu")
+    model = load_model(f"hf:{found[-1]}", device="cpu")
     assert isinstance(model, ClipModel)
     texts = {
         text
