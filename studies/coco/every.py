@@ -1,11 +1,11 @@
-"""The tables of `run.py --only every`: recipes of the package on the same photos, and what CE-CLIP's paper claims.
+"""The tables of `run.py --only every`: each recipe of the package on the same photos, and what CE-CLIP's paper claims.
 
     python -m studies.coco.every            also the end of `python -m studies.coco.table`
     python -m studies.coco.every --claims   those of docs/appendix/tables.md, "Which claims hold where"
 
 Three bases; nothing was chosen. Differences are over photos and bases, as `equipoise compare` has them. One Holm
-correction covers all comparisons that are printed here of photos, another those of the drawn world. GPU time ended
-before all of `every` was trained; a model that is not on all three bases is in no comparison.
+correction covers all comparisons that are printed here of photos, another those of the drawn world. A model that is
+not on all three bases is in no comparison.
 """
 
 from __future__ import annotations
@@ -55,7 +55,20 @@ RECIPES = {
     "ours-swaps": "`equipoise_2026`",
 }
 NAMES = {"base": "base", "control": "captions alone", **RECIPES}
+MORE = {
+    "ce-clip-half": "CE-CLIP, half the photos",
+    "control-half": "captions alone, half the photos",
+    "early-base": "base of one epoch",
+    "early-control": "captions alone, from it",
+    "early-ce-clip": "CE-CLIP, from it",
+}
 TYPES = ("object", "attribute", "action", "relation")
+FIXED = ("2", "5", "10")
+ABLATED = {
+    **{name: NAMES[name] for name in ("base", "control", "ce-clip-swaps")},
+    **{f"ce-clip-{one}": f"negatives of {one} alone" for one in TYPES},
+    **{f"ce-clip-fixed-{one}": f"threshold fixed at {one}" for one in FIXED},
+}
 STANDARD = ("base", "control", "hn-swaps", "hp-hn-swaps", "ce-clip-swaps")
 CLASSES = {"imagenet": "ImageNet", "cifar10": "CIFAR-10", "pets": "pets", "scenes": "scenes"}
 LAYOUTS = {
@@ -77,6 +90,7 @@ KINDS: dict[str, dict[str, Parts]] = {
         "valse": {"": _VALSE},
         "vl_checklist": {"": _CHECKED},
         "sugarcrepe": {"": _LAYOUTS},
+        "all": {"VALSE": _VALSE, "VL-CheckList": _CHECKED, "SugarCrepe": _LAYOUTS},
         "recalls": {"": RECALLS},
         "classes": {"": tuple(f"{name}@1" for name in CLASSES)},
     },
@@ -188,10 +202,10 @@ def outcome(gap: NDArray[Any], metric: str) -> NDArray[np.bool_]:
     return found
 
 
-def level(name: str, kind: str, metric: str = "original", only: Sequence[int] = ()) -> float:
+def level(name: str, kind: str, metric: str = "original") -> float:
     """In percent, over bases, sets and their tests."""
     found: dict[str, list[float]] = {}
-    for seed in only or seeds("a", name):
+    for seed in seeds("a", name):
         for group, test in tests("a", kind):
             found.setdefault(f"{seed}/{group}", []).append(outcome(gaps("a", f"{name}-{seed}", test), metric).mean())
     return 100 * float(np.mean([np.mean(own) for own in found.values()]))
@@ -271,7 +285,7 @@ def family() -> Iterator[Asked]:
         yield from (("a", name, "control", kind, metric) for kind, metric in COLUMNS)
         yield from (("a", name, "control", f"{one}@1", "original") for one in CLASSES if name in STANDARD)
     for claim in (*CLAIMS, *hard_positives()):
-        yield from (*claim.world, *claim.photos)
+        yield from (*claim.world, *on_photos(claim))
 
 
 def cell(asked: Asked) -> str:
@@ -303,16 +317,19 @@ CLAIMS = (
     Claim(
         "of the four types of negatives, those of objects help most (Fig. 4)",
         against("world", "ce-object", [f"ce-{one}" for one in TYPES[1:]], "all"),
+        against("a", "ce-clip-object", [f"ce-clip-{one}" for one in TYPES[1:]], "all"),
         on="the mean of the benchmarks",
     ),
     Claim(
         "all four types together are best (Fig. 4)",
         against("world", "ce-clip", [f"ce-{one}" for one in TYPES], "all"),
+        against("a", CE, [f"ce-clip-{one}" for one in TYPES], "all"),
         on="the mean of the benchmarks",
     ),
     Claim(
         "adaptive thresholds are better than fixed ones (Fig. 5a)",
-        against("world", "ce-clip", [f"ce-fixed-{one}" for one in (2, 5, 10)], "all"),
+        against("world", "ce-clip", [f"ce-fixed-{one}" for one in FIXED], "all"),
+        against("a", CE, [f"ce-clip-fixed-{one}" for one in FIXED], "all"),
         on="the mean of the benchmarks",
     ),
     Claim(
@@ -329,6 +346,7 @@ CLAIMS = (
     Claim(
         "with more data, CE-CLIP+ is above CE-CLIP (Tables 1 to 5)",
         against("world", "ce-clip-plus", ["ce-clip"], "all"),
+        against("a", CE, ["ce-clip-half"], "all"),
         on="the mean of the benchmarks",
     ),
     Claim(
@@ -339,6 +357,14 @@ CLAIMS = (
     Claim(
         "... and over captions alone (Table 5)",
         photos=against("a", CE, ["control"], "t2i@5"),
+        on="recall@5",
+    ),
+    Claim(
+        "... over a base of one epoch", photos=against("a", "early-ce-clip", ["early-base"], "t2i@5"), on="recall@5"
+    ),
+    Claim(
+        "... over captions alone, from a base of one epoch",
+        photos=against("a", "early-ce-clip", ["early-control"], "t2i@5"),
         on="recall@5",
     ),
 )
@@ -358,6 +384,12 @@ def hard_positives() -> Iterator[Claim]:
             for column in columns:
                 asked = ("a", ours[after.name], ours[before.name], kinds[column], metric)
                 yield Claim(words, (), (asked,), way, "REPLACE" if column == "REPLACE" else "our swaps")
+
+
+def on_photos(claim: Claim) -> tuple[Asked, ...]:
+    """What a claim asks of photos, if every model is there on all three bases."""
+    names = {name for _, after, before, *_ in claim.photos for name in (after, before)} - {"the others"}
+    return claim.photos if len(known(names)) == len(names) else ()
 
 
 def verdict(claim: Claim, asked: Sequence[Asked]) -> str:
@@ -385,9 +417,7 @@ def claims() -> None:
     table(
         ("CE-CLIP's claim", "on", "the world", "the world: it", "COCO photos", "photos: it"),
         [
-            (
-                claim.words, claim.on, *world(claim), said(claim.photos), verdict(claim, claim.photos)
-            )
+            (claim.words, claim.on, *world(claim), said(on_photos(claim)), verdict(claim, on_photos(claim)))
             for claim in CLAIMS
         ],
     )  # fmt: skip
@@ -401,7 +431,7 @@ def claims() -> None:
 def world(claim: Claim) -> tuple[str, str]:
     if claim.world:
         return said(claim.world), verdict(claim, claim.world)
-    return WORLD_SAYS[claim.words]
+    return WORLD_SAYS.get(claim.words, ("–", "–"))
 
 
 # ---------------------------------------------------------------------------- tables
@@ -426,10 +456,10 @@ def known(names: Iterable[str]) -> list[str]:
     return [name for name in names if seeds("a", name) == list(SEEDS)]
 
 
-def levels(title: str, columns: Columns) -> None:
+def levels(title: str, columns: Columns, names: dict[str, str] = NAMES) -> None:
     table(
         (title, *(f"{head} (n = {size(kind):,})" for (kind, _), head in columns.items())),
-        [(NAMES[name], *(f"{level(name, *column):.1f}" for column in columns)) for name in known(NAMES)],
+        [(names[name], *(f"{level(name, *column):.1f}" for column in columns)) for name in known(names)],
     )
 
 
@@ -446,22 +476,6 @@ def changes(title: str, names: Iterable[str], columns: Columns) -> None:
             (NAMES[name], *(cell(("a", name, "control", *column)) for column in columns))
             for name in known(names)
             if name != "control"
-        ],
-    )
-
-
-def single() -> None:
-    """Recipes that were finetuned on one base: what they change there, of which no interval over bases can be had."""
-    table(
-        ("one base, minus captions alone on it", *COLUMNS.values(), "base"),
-        [
-            (
-                NAMES[name],
-                *(f"{level(name, *column) - level('control', *column, seeds('a', name)):+.1f}" for column in COLUMNS),
-                str(seeds("a", name)[0] + 1),
-            )
-            for name in RECIPES
-            if len(seeds("a", name)) == 1
         ],
     )
 
@@ -521,7 +535,6 @@ def last_thresholds() -> None:
 def show() -> None:
     levels("every recipe, on `balanced` and swaps", COLUMNS)
     changes("every recipe, minus captions alone", NAMES, COLUMNS)
-    single()
     levels(
         "hard-positive paper, Table 7",
         {(f"replace_{part}", one): f"{part}: {one}" for part in ("attributes", "relations") for one in METRICS},
@@ -532,18 +545,22 @@ def show() -> None:
     levels("hard-positive paper, Table 10", ranked | standard)
     first = {(f"{name}@1", "original"): f"{said} acc@1" for name, said in CLASSES.items()}
     changes("classes, minus captions alone", STANDARD, first)
+    both = NAMES | MORE
     levels(
         "CE-CLIP, Tables 1 and 2",
         {("foil", "original"): "VALSE foil-it", ("coreference", "original"): "VALSE coreference"}
         | {(f"vl_checklist:{name}", "original"): said for name, said in CHECKED.items()},
+        both,
     )  # fmt: skip
-    levels("CE-CLIP, Table 3", {(f"sugarcrepe:{name}", "original"): said for name, said in LAYOUTS.items()})
+    levels("CE-CLIP, Table 3", {(f"sugarcrepe:{name}", "original"): said for name, said in LAYOUTS.items()}, both)
     five = {
         ("sugarcrepe:swap_att", "original"): "swapped attributes", ("valse", "original"): "VALSE, two parts",
         ("vl_checklist", "original"): "VL-CheckList", ("sugarcrepe", "original"): "our layouts",
         ("t2i@5", "original"): "T2I R@5", ("i2t@5", "original"): "I2T R@5", ("classes", "original"): "classes",
     }  # fmt: skip
-    levels("CE-CLIP, Table 5", five)
+    levels("CE-CLIP, Table 5", five, both)
+    mean_of = {("all", "original"): "mean of VALSE, VL-CheckList, our layouts"}
+    levels("CE-CLIP, Fig. 4 and 5a", mean_of | dict(list(five.items())[:4]), ABLATED)
     last_thresholds()
     legend()
 
