@@ -41,7 +41,7 @@ bases() { # again, should one have failed
 
 lane() { # NAME JOBS MODEL...
   timeout -k 5 "$(left "$END")" python3 -m studies.coco.run "$HERE/DATA" --out "$HERE/OUT" --device "$DEVICE" \
-    --jobs "$2" --seeds 0 1 2 --start m --seconds "$(left "$LAST")" --only "${@:3}" >"$HERE/$1.log" 2>&1
+    --jobs "$2" --seeds ${SEEDS:-0 1 2} --start m --seconds "$(left "$LAST")" --only "${@:3}" >"$HERE/$1.log" 2>&1
 }
 
 all() {
