@@ -24,10 +24,11 @@ cd "$HERE/code" || exit 1
 works() { timeout 60 python3 -c "import torch; print(torch.ones(5_000_000).cuda().sum())"; }
 
 mps() { # several processes at a time on one GPU; this and growing segments are left out where they do not work
-  works || unset PYTORCH_CUDA_ALLOC_CONF
   export CUDA_MPS_PIPE_DIRECTORY=/tmp/mps CUDA_MPS_LOG_DIRECTORY=/tmp/mps-log
   mkdir -p /tmp/mps /tmp/mps-log
   nvidia-cuda-mps-control -d && works && return
+  unset PYTORCH_CUDA_ALLOC_CONF
+  works && return
   echo quit | nvidia-cuda-mps-control
   unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 }

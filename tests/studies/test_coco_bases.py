@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -138,3 +140,20 @@ def test_packed_scores_keep_every_outcome(coco: Any, tmp_path: Path) -> None:
     scores.write_scores(tmp_path / "in" / "ours-1.npz", other)
     with pytest.raises(SystemExit, match="judged on other items"):
         scores.pack(tmp_path / "in", tmp_path / "s.npz")
+
+
+def test_the_lists_of_device_sh_have_every_model_once(coco: Any) -> None:
+    run, script = coco("run"), (Path(__file__).parents[2] / "studies/coco/device.sh").read_text()
+    lists = [re.search(rf'(?m)^{name}="([^"]+)"', script) for name in ("HEAVY", "SMALL", "REST")]
+    assert sorted(name for found in lists if found for name in found[1].split()) == sorted(run.EVERY)
+    assert [name for name in run.EVERY if name.startswith("early-")] == run.EVERY[-3:]  # the least wanted come last
+
+
+def test_bases_have_the_epochs_that_are_asked_for_and_plain_ones_come_first(coco: Any) -> None:
+    base = coco("base")
+    asked = argparse.Namespace(epochs=4, only=["e", "m", "m.1", "t"])
+    first, then = base.chosen(asked)
+    assert [(one.name, one.epochs) for one in first] == [("m", 4), ("m.1", 4), ("e", 1)]
+    assert [one.name for one in then] == ["t"] and then[0].teachers == ("m", "m.1", "m.2")
+    whole, _ = base.chosen(argparse.Namespace(epochs=None, only=None))
+    assert [one.epochs for one in whole[:3]] == [8, 6, 6]
