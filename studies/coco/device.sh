@@ -52,9 +52,9 @@ all() {
     python3 -m studies.coco.data texts --out "$HERE/DATA" --workers "$CORES" >"$HERE/texts.log" 2>&1
   fi
   # early-base waits for the last bases, which need the memory until then
-  lane heavy 2 early-base $HEAVY $REST &
-  lane small 2 $SMALL $REST &
-  lane rest 7 $REST $SMALL &
+  lane heavy "${TWO:-2}" early-base $HEAVY $REST &
+  lane small "${TWO:-2}" $SMALL $REST &
+  lane rest "${SEVEN:-7}" $REST $SMALL &
   wait
   touch "$HERE/done"
 }
