@@ -8,7 +8,8 @@
 #
 # T0 (seconds) is when the lease began: no model is begun after T0 + LAST, and all is ended at T0 + END. A model is kept
 # as soon as it is done. Three commands work on one list, row by row over the three bases, and leave each other's models
-# alone: two at a time of those that need up to 30 GB of GPU memory, two of small ones (5 GB), seven of the others (9 GB).
+# alone: three at a time of those with most texts, two of small ones, seven of the others. A step needs 1.2 GB of GPU
+# memory for 256 texts, so up to 14, 5 and 9 GB; twice that where the allocator cannot let its segments grow.
 set -u
 HERE=${HERE:-$HOME/coco}
 export PYTHONPATH=$HERE/deps:$HERE/code/src:$HERE/code PYTHONUNBUFFERED=1 OMP_NUM_THREADS=1
@@ -37,7 +38,7 @@ left() { echo $(($(cat "$HERE/T0") + $1 - $(date +%s))); }
 
 bases() { # again, should one have failed
   python3 -m studies.coco.base "$HERE/DATA" --wheel "$HERE/lite2.whl" --minilm "$HERE/minilm" --out "$HERE/OUT" \
-    --device "$DEVICE" --jobs 3 --readers "$CORES" --epochs "$EPOCHS" --only m m.1 m.2 e e.1 e.2
+    --device "$DEVICE" --jobs "${BASES:-3}" --readers "$CORES" --epochs "$EPOCHS" --only m m.1 m.2 e e.1 e.2
 }
 
 lane() { # NAME JOBS MODEL...
@@ -51,10 +52,11 @@ all() {
   if [ ! -e "$HERE/DATA/train-swaps.jsonl" ]; then # not written beforehand, or not all
     python3 -m studies.coco.data texts --out "$HERE/DATA" --workers "$CORES" >"$HERE/texts.log" 2>&1
   fi
+  heavy=$([ -n "${PYTORCH_CUDA_ALLOC_CONF:-}" ] && echo 3 || echo 2)
   # early-base waits for the last bases, which need the memory until then
-  lane heavy "${TWO:-2}" early-base $HEAVY $REST &
-  lane small "${TWO:-2}" $SMALL $REST &
-  lane rest "${SEVEN:-7}" $REST $SMALL &
+  lane heavy "${FEW:-$heavy}" early-base $HEAVY $REST &
+  lane small "${FEW:-2}" $SMALL $REST &
+  lane rest "${MANY:-7}" $REST $SMALL &
   wait
   touch "$HERE/done"
 }
