@@ -55,7 +55,9 @@ all() {
   heavy=$([ -n "${PYTORCH_CUDA_ALLOC_CONF:-}" ] && echo 3 || echo 2)
   # early-base waits for the last bases, which need the memory until then
   lane heavy "${FEW:-$heavy}" early-base $HEAVY $REST &
+  sleep 2
   lane small "${FEW:-2}" $SMALL $REST &
+  sleep 2
   lane rest "${MANY:-7}" $REST $SMALL &
   wait
   touch "$HERE/done"
