@@ -359,9 +359,7 @@ CLAIMS = (
         photos=against("a", CE, ["control"], "t2i@5"),
         on="recall@5",
     ),
-    Claim(
-        "... over a base of one epoch", photos=against("a", "early-ce-clip", ["early-base"], "t2i@5"), on="recall@5"
-    ),
+    Claim("... over a base of one epoch", photos=against("a", "early-ce-clip", ["early-base"], "t2i@5"), on="recall@5"),
     Claim(
         "... over captions alone, from a base of one epoch",
         photos=against("a", "early-ce-clip", ["early-control"], "t2i@5"),
