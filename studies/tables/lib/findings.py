@@ -7,9 +7,10 @@ gives no intervals, so its own differences are read as they are printed.
 from __future__ import annotations
 
 from equipoise.evaluation.record import Change
+from studies.harness import table
 from studies.tables.lib.jobs import BASE, CONTROL, HN, HP_HN, OURS, PRIOR, REPLACE_ONLY, SWAP_ONLY, Job
 from studies.tables.lib.published import rows
-from studies.tables.lib.show import GONE, change, table
+from studies.tables.lib.show import GONE, change
 from studies.tables.lib.study import Study
 
 MODELS = (BASE, CONTROL, HN, HP_HN, SWAP_ONLY, REPLACE_ONLY, OURS)
