@@ -60,6 +60,14 @@ def _one_tree_of_commands() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_power_cut() -> Iterator[None]:
+    """Every file that is written would wait for the disk, thousands of times; no test can cut the power."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)  # which refuses a closed file too
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _not_quiet() -> None:
     """A command with --quiet hushes its process to the end; here the next test's warnings would be lost with it."""
