@@ -31,8 +31,8 @@ def test_train_list_is_read_on_two_screens_and_names_where_the_rest_is(run: Run)
     assert "needs hard negatives (relation, attribute, object, action)" in told and "lr 5e-06 number > 0" in told
 
 
-def test_a_recipe_is_a_row_and_listed_however_it_is_written(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(recipe_rows.RECIPES, "gentle", recipe_rows.Row("kamath", "Ours."))
+def test_a_recipe_is_listed_with_its_summary(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(recipe_rows.recipe_rows(), "gentle", recipe_rows.Row("kamath", "Ours."))
     assert "gentle\n    Ours." in run("train", "list")[1]
 
 
