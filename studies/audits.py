@@ -138,8 +138,8 @@ def images(found: Sequence[Audit]) -> str:
 
 
 def second_table(found: Sequence[tuple[Audit, int]]) -> str:
-    names = ("words_negatives", "length_negatives", "frequency_negatives", "direction_negatives", "words_positives")
-    names = (*names, "substitution")
+    names = ("words_negatives", "length_negatives", "frequency_negatives", "direction_negatives", "words_positives",
+             "substitution")  # fmt: skip
     rows = []
     for one, _ in found:
         _, shortcuts = by_name(one)

@@ -54,7 +54,7 @@ def edited(source: str, sort: str, image: str, caption: Caption, made: Candidate
 
 def sheet(found: list[tuple[str, str, Caption, Candidate, str]], printed: Path, out: Path) -> None:
     rng = random.Random(0)
-    rows = {"kept": [], "refused": [], "rules": []}  # type: dict[str, list[Edited]]
+    rows: dict[str, list[Edited]] = {"kept": [], "refused": [], "rules": []}
     rules = get_recipe("hard_positives_rules")
     for prompt, image, caption, made, why in found:
         if why in ("kept", MEANING):
@@ -67,8 +67,8 @@ def sheet(found: list[tuple[str, str, Caption, Candidate, str]], printed: Path, 
         ]
     chosen = [*rows["kept"], *(one for sort in ("refused", "rules") for one in rng.sample(rows[sort], SOME))]
     for number, line in enumerate(printed.read_text(encoding="utf-8").splitlines()):
-        caption, text = line.split("\t")
-        chosen.append(Edited("printed by Kamath et al.", "positive", f"printed/{number}", caption, text, (), "", ""))
+        said, text = line.split("\t")
+        chosen.append(Edited("printed by Kamath et al.", "positive", f"printed/{number}", said, text, (), "", ""))
     write_sheet(chosen, 0, out)
 
 

@@ -153,7 +153,8 @@ class Flow:
         score = self.plain - self._sum(self.rows, self.values * weights[self.columns], len(self.plain))
         most = np.maximum(np.maximum.reduceat(score, self.starts), self.nothing)
         raw = np.exp(score - most[self.slot])
-        return raw / (np.add.reduceat(raw, self.starts) + np.exp(self.nothing - most))[self.slot]
+        chances: Floats = raw / (np.add.reduceat(raw, self.starts) + np.exp(self.nothing - most))[self.slot]
+        return chances
 
     def shares(self, weights: Floats) -> Floats:
         """How much each slot counts: one text of a caption is looked at, and the last resort is not often needed."""
@@ -163,7 +164,8 @@ class Flow:
         texts = self._sum(self.caption[first], filled[first], count) + none * (
             self._sum(self.caption, self.last, count) > 0
         )
-        return (self.worth / np.maximum(1, texts))[self.caption] * np.where(self.last, none[self.caption], 1.0)
+        each: Floats = (self.worth / np.maximum(1, texts))[self.caption] * np.where(self.last, none[self.caption], 1.0)
+        return each
 
     def mean(self, share: Floats) -> Floats:
         """What comes in less what goes out, of each word and pair."""

@@ -21,6 +21,7 @@ from equipoise.data.items import Item
 from equipoise.evaluation.metrics import SHARES
 from equipoise.evaluation.run import evaluate
 from equipoise.models import load_model
+from equipoise.models.clip import ClipModel
 from equipoise.train.data.batches import Part
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.recipe import Recipe
@@ -89,10 +90,12 @@ def main() -> None:
     world.save(world.build_model(int(world.PRETRAINING["seed"])), out / "untrained")
     part = pretraining_part(arguments.scenes)
     print(f"{len(part.items):,} pictures drawn after {time.monotonic() - started:.0f} s", flush=True)
+    untrained = load_model(f"hf:{out / 'untrained'}", device=arguments.device)
+    assert isinstance(untrained, ClipModel)
     folder = train(
         recipe(arguments.steps, arguments.batch),
         [part],
-        load_model(f"hf:{out / 'untrained'}", device=arguments.device),
+        untrained,
         out / "run",
         # compiling takes longer than so small a model gains by it
         hardware=Hardware(arguments.device, arguments.workers, compiled=False),

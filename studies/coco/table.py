@@ -12,7 +12,7 @@ import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from copy import copy
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
-from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.metrics import ROWS, Metric
+from equipoise.evaluation.outcomes import Outcomes, outcomes_of
 from equipoise.evaluation.record import Change
-from equipoise.evaluation.scores import ItemScores, Lists, Scores
+from equipoise.evaluation.scores import ItemScores, Scores
 from studies import harness
 from studies.coco import every
 from studies.coco.bases import score
@@ -57,10 +58,12 @@ from studies.coco.labels import (
     TOWERS,
     WORDS,
 )
+from studies.coco.retrieval import outcomes
 from studies.coco.scores import read_scores
 from studies.tables.lib.published import rows as printed_rows
 
 RESULTS = Path(__file__).parent / "results"
+Bools = NDArray[np.bool_]
 
 
 @cache
@@ -98,24 +101,39 @@ def averaged(tower: str) -> dict[str, float]:
     return found
 
 
+class Kept(LoadedRun):
+    """Of the metrics only those that are printed: the others would take most of the time."""
+
+    @property
+    def metrics(self) -> list[Metric]:
+        return [row for row in ROWS if row.name in METRICS]
+
+
 @cache
-def unscored(tower: str, kind: str) -> Scores:
-    """The items of a kind, which all its runs share."""
-    return Scores(
+def unscored(tower: str, kind: str) -> Outcomes:
+    """The items of a kind, which all its runs share; each with the scores of a tie."""
+    return outcomes_of(Scores(
         ItemScores(
             id=f"{part}/{place}", image=str(photo), caption=0.0, positives=[0.0], negatives=[0.0], tags={"part": part}
         )
         for part in JOINED.get(kind, (kind,))
         for place, photo in enumerate(scores(tower)[f"{part}/photo"].tolist())
-    )
+    ))  # fmt: skip
 
 
 @cache
-def run(tower: str, model: str, kind: str) -> LoadedRun:
-    held = np.concatenate([scores(tower)[f"{model}/{part}"] for part in JOINED.get(kind, (kind,))], 1)
-    rows = copy(unscored(tower, kind))
-    rows.right = Lists.of(held.T.ravel(), np.full(len(rows), 2))
-    return LoadedRun(Path(model), (), rows, outcomes_of(rows))
+def run(tower: str, model: str, kind: str) -> Kept:
+    whole = unscored(tower, kind)
+    columns = zip(*(outcome(tower, model, part) for part in JOINED.get(kind, (kind,))), strict=True)
+    original, augmented, brittle = map(np.concatenate, columns)
+    return Kept(Path(model), (), whole.rows, replace(whole, original=original, augmented=augmented, brittle=brittle))
+
+
+@cache
+def outcome(tower: str, model: str, part: str) -> tuple[Bools, Bools, Bools]:
+    """Original, Augmented, Brittle of every item; a tie is never a win."""
+    c, p = scores(tower)[f"{model}/{part}"]
+    return outcomes(c, p, np.zeros_like(c))
 
 
 def seeds(tower: str, *names: str) -> list[int]:
@@ -130,18 +148,17 @@ def common(tower: str) -> list[int]:
 
 def mean(tower: str, name: str, kind: str, metric: str, only: Sequence[int]) -> float:
     """In percent, over these bases and the parts of the kind."""
-    held = scores(tower)
     rows = [row for row in models(tower)[name] if row["seed"] in only]
-    found = []
-    for row, part in product(rows, JOINED.get(kind, (kind,))):
-        c, p = held[f"{name}-{row['seed']}/{part}"]
-        outcome = {
-            "original": c > 0,
-            "augmented": (c > 0) & (p > 0),
-            "brittleness": ((c > 0) & (p < 0)) | ((c < 0) & (p > 0)),
-        }
-        found.append(outcome[metric].mean())
+    found = [
+        share(tower, f"{name}-{row['seed']}", part, METRICS.index(metric))
+        for row, part in product(rows, JOINED.get(kind, (kind,)))
+    ]
     return 100 * float(np.mean(found))
+
+
+@cache
+def share(tower: str, model: str, part: str, place: int) -> float:
+    return float(outcome(tower, model, part)[place].mean())
 
 
 def compared(
@@ -152,8 +169,8 @@ def compared(
         if not {after, before} <= models(tower).keys() or kind not in kinds_of(tower):
             continue
         own = seeds(tower, after, before)
-        sides = ([run(tower, f"{name}-{seed}", kind) for seed in own] for name in (before, after))
-        whole = compare_models(*sides, path=("part",))
+        first, second = ([run(tower, f"{name}-{seed}", kind) for seed in own] for name in (before, after))
+        whole = compare_models(first, second, path=("part",))
         for metric in METRICS:
             change = whole[metric]
             assert change is not None
@@ -256,7 +273,7 @@ def first_places() -> None:
     show(("text-to-image R@1 of the bases", "lowest", "mean", "highest"), rows)
 
 
-def replace(found: Mapping[str, float], metric: str) -> float:
+def of_replace(found: Mapping[str, float], metric: str) -> float:
     return float(np.mean([found[f"{part}/{metric}"] for part in JOINED["replace"]]))
 
 
@@ -268,7 +285,7 @@ def shares(tower: str) -> None:
         for share in SHARES:
             rows = models(tower)["base"] if share == 0 else models(tower).get(f"{name}.{share}", models(tower)[name])
             found = [
-                [*(replace(row["found"], metric) for metric in METRICS[1:]), score(row["found"])]
+                [*(of_replace(row["found"], metric) for metric in METRICS[1:]), score(row["found"])]
                 for row in rows if row["seed"] in common(tower)
             ]  # fmt: skip
             chosen = f"{name}.{share}" not in models(tower) and share > 0
@@ -282,7 +299,7 @@ def mixed(tower: str) -> None:
 
     def cell(rows: Sequence[dict[str, Any]]) -> str:
         changes = [
-            [*(replace(row["found"], metric) - replace(base[row["seed"]], metric) for metric in METRICS[1:]),
+            [*(of_replace(row["found"], metric) - of_replace(base[row["seed"]], metric) for metric in METRICS[1:]),
              score(row["found"]) - score(control[row["seed"]]),
              row["found"]["experts"] - control[row["seed"]]["experts"]]
             for row in rows
@@ -335,11 +352,12 @@ def retrieval(tower: str) -> None:
         )
         own = seeds(tower, name, "control")
         change = np.stack([hits(name, seed) - hits("control", seed) for seed in own])
-        drawn = []
+        many, draws = change.shape[1], []
         for _ in range(2000):
             bases = rng.integers(len(own), size=max(1, len(own) - 1))  # one less: few bases spread too little
-            photos = rng.integers(change.shape[1], size=change.shape[1])
-            drawn.append(change[bases].mean(0)[photos].sum())
+            draws.append((bases, np.bincount(rng.integers(many, size=many), minlength=many)))
+        chosen, times = map(np.stack, zip(*draws, strict=True))
+        drawn = np.take_along_axis(times.astype(float) @ change.T, chosen, 1).mean(1)
         low, high = np.quantile(drawn, (0.025, 0.975))
         cell = "" if name == "control" else f"{change.mean(0).sum():+.1f} [{low:+.1f}, {high:+.1f}]"
         lines.append([said + " (averaged with captions alone)" * (name in MIXED), *ways, cell])

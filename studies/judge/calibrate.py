@@ -42,7 +42,7 @@ from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import balanced
 from studies.caption_halves import coco, flickr, train2017
-from studies.judge.check import chance
+from studies.judge.check import chance, proposal
 from studies.needs import HALVES, existing
 
 OUT = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "language" / "data" / "calibration.json"
@@ -157,7 +157,7 @@ def read_strict(path: Path) -> list[Verdict]:
             written = {each.candidate.text: each for each in exchanges(caption)}
             kind = kind_in(caption, written[row["text"]]) if row["text"] in written else None
         else:
-            kind = kind_in(caption, Proposal(*row["span"], row["to"], row["target"], row["by"], 1.0, row["mark"] or ""))
+            kind = kind_in(caption, proposal(row))
         if kind is not None:
             readers = "strict" if row["sheet"] in HELD else "now"
             found.append(Verdict(kind, chance(row), float(row["verdict"] == 0), readers))

@@ -80,7 +80,8 @@ def values_of(scores: np.ndarray, metric: str) -> np.ndarray:
     brittle = ((over > 0) & (positive < 0)) | ((over < 0) & (positive > 0))
     known = {"original": right, "augmented": both, "drop": right & ~both, "brittleness": brittle}
     known |= {"c": c, "n": c - over, "p": positive + c - over}
-    return known[metric].astype(np.float64)
+    found: np.ndarray = known[metric].astype(np.float64)
+    return found
 
 
 def measured(kept: dict[str, np.ndarray], model: str, column: str, metric: str) -> tuple[list[float], int]:

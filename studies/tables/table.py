@@ -116,7 +116,8 @@ def with_files(name: str, parts: Iterable[str], shown: bool) -> tuple[list[str],
     parts = [part for part in parts if part]
     tables = [part for part in parts if part.startswith("|")]
     names = iter([name] if len(tables) == 1 else [f"{name}_{place}" for place in range(1, len(tables) + 1)])
-    found, files = [], {}
+    found: list[str] = []
+    files: dict[str, str] = {}
     for part in parts:
         if part.startswith("|"):
             own = next(names)
@@ -136,7 +137,8 @@ def listed(name: str, parts: Iterable[str]) -> str:
 
 def page_of(made: Mapping[str, Sequence[str]], head: str, kept: str) -> tuple[str, dict[str, str]]:
     """The page with the tables that a reader wants first, and every table as a file."""
-    sections, lines, files = [], [], {}
+    sections, lines = [], []
+    files: dict[str, str] = {}
     for name, parts in made.items():
         found, own = with_files(name, parts, name in ON_PAGE)
         files |= own

@@ -114,7 +114,7 @@ def quoted(study: Study) -> list[str]:
     for key, words, jobs, column, metric in asked:
         theirs = [printed[job.name][PLACES[metric][column == "SWAP"]] or 0 for job in jobs]
         found = [study.numbers(job, column) for job in jobs if study.form.can(job)]
-        values = [100 * (one[metric] or 0) for one in found if one]  # type: ignore[index]
+        values = [100 * (one[metric] or 0) for one in found if one]
         lines.append([words, f"*{told[key][0]:.1f}*", f"*{_mean(theirs):.2f}*", f"{_mean(values):.1f} ({len(values)})"])
     scores = rows("hp_table_9")
     for key, words, jobs in (

@@ -36,7 +36,7 @@ def phrases(study: Study) -> list[str]:
         edits = {item.id: edit for test in study.column(column).tests for item in study.form.test(test).items
                  if (edit := _first_edit(item))}  # fmt: skip
         found = [_by_edit(runs[0], edits) if (runs := study.runs(job, column)) else {} for job in PHRASED]
-        examples = {}
+        examples: dict[str, str] = {}
         for item in (item for test in study.column(column).tests for item in study.form.test(test).items):
             if edit := _first_edit(item):
                 texts = f"{item.caption} / {item.positives[0].text} / {item.negatives[0].text}"
