@@ -1,14 +1,20 @@
-"""What the studies share: tables as Markdown, and the same tables as plain TSV files below docs/appendix/tables/."""
+"""What the studies share: where things are, tables in Markdown and as plain TSV files, rows and packed data."""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from equipoise.core.files import atomic_write
 
 ROOT = Path(__file__).resolve().parents[1]
+LANGUAGE = ROOT / "src" / "equipoise" / "language" / "data"
+SHARED = ROOT.parent / "shared" / "data"  # other people's files: not in CI
 TABLES = "docs/appendix/tables"  # below ROOT: a folder of files for each study
 Rows = list[list[str]]  # the first has the heads
 
@@ -67,3 +73,16 @@ def write_tables(folder: Path, files: Mapping[str, str]) -> None:
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             with atomic_write(path) as handle:
                 handle.write(text)
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Of a table with heads, columns divided by tabs."""
+    with path.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle, delimiter="\t"))
+
+
+def write_packed(path: Path, data: Any, **options: Any) -> int:
+    """JSON, gzipped without a date: the same data gives the same bytes. How many there are."""
+    packed = gzip.compress(json.dumps(data, separators=(",", ":"), **options).encode(), mtime=0)
+    path.write_bytes(packed)
+    return len(packed)

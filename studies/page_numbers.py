@@ -36,13 +36,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from equipoise.core.files import atomic_write
-from studies.harness import ROOT, TABLES, cells, file_name, read_tsv, tables_in, tsv
+from studies.harness import ROOT, SHARED, TABLES, cells, file_name, read_tsv, tables_in, tsv
 from studies.needs import today
 
 MENU = ROOT / "mkdocs.yml"
-DATA = ROOT.parent / "shared" / "data"  # other people's files: not in CI
 READINGS = "thirty-second thirty-third thirty-fourth thirty-fifth"
-COMMANDS = {  # home: what prints it; with DATA, only where that folder is
+COMMANDS = {  # home: what prints it; with DATA, only where that folder (harness.SHARED) is
     "coco": "-m studies.coco.table",
     "coco-short": "-m studies.coco.table --short",
     "claims": "-m studies.coco.every --claims",
@@ -85,9 +84,9 @@ def pages(root: Path) -> dict[str, str]:
 def printed(name: str) -> str | None:
     """What the command of a home prints; None where it needs data that is not here."""
     command = COMMANDS[name]
-    if "DATA" in command and not DATA.is_dir():
+    if "DATA" in command and not SHARED.is_dir():
         return None
-    words = [str(DATA) if word == "DATA" else word for word in shlex.split(command)]
+    words = [str(SHARED) if word == "DATA" else word for word in shlex.split(command)]
     done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{command} ended with {done.returncode}:\n{done.stderr}")
@@ -306,7 +305,7 @@ def main() -> int:
     for one in wrong:
         print(one, file=sys.stderr)
     missing = ", ".join(sorted(COMMANDS.keys() - outputs.keys()))
-    print(f"{len(wrong)} numbers differ" + f" (not computed again, for want of {DATA}: {missing})" * bool(missing))
+    print(f"{len(wrong)} numbers differ" + f" (not computed again, for want of {SHARED}: {missing})" * bool(missing))
     return 1 if wrong else 0
 
 

@@ -19,10 +19,8 @@ from equipoise.core.errors import UserError
 from equipoise.evaluation.record import Interval, ItemNumbers, Metrics, Numbers
 from equipoise.published.measuring import published_run
 from equipoise.report.tables import percent
-from studies.harness import ROOT, table
+from studies.harness import SHARED, table
 from studies.needs import existing
-
-DATA = ROOT.parent / "shared" / "data"
 
 # What was printed, and where. Winoground: Thrush et al. 2022, the table of all models.
 WINOGROUND = {
@@ -220,7 +218,7 @@ def _vsr(data: Path) -> str:
     return table(("model, wordings", "n", "right in the first", "right in both", "right in one"), rows)
 
 
-def tables(data: Path = DATA) -> list[str]:
+def tables(data: Path = SHARED) -> list[str]:
     """In the order of the page."""
     parts = (_wordings, _against_first, _winoground, _valse, _bivlc, _sugarcrepe, _vsr)
     return [part(data) for part in parts]
@@ -228,7 +226,7 @@ def tables(data: Path = DATA) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=existing(*READ), nargs="?", default=str(DATA), help="(default: %(default)s)")
+    parser.add_argument("data", type=existing(*READ), nargs="?", default=str(SHARED), help="(default: %(default)s)")
     try:
         print("\n\n".join(tables(parser.parse_args().data)))
     except UserError as error:

@@ -35,7 +35,7 @@ def chance(row: dict[str, Any]) -> float:
 
 def proposal(row: dict[str, Any]) -> Proposal:
     start, end = row["span"]
-    return Proposal(start, end, row["to"], row["target"], row["by"], 1.0, row["mark"] or "")
+    return Proposal(start, end, row["to"], row["target"], row["by"], 1.0, row.get("mark") or "")
 
 
 def area(chances: np.ndarray, passed: np.ndarray) -> float:

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from equipoise.perturb.judge import FACTS, HEADS, PAD, VERDICTS, WORDS
+from studies.harness import LANGUAGE
 
-OUT = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "language" / "data" / "judge.npz"
+OUT = LANGUAGE / "judge.npz"
 STATE, VECTOR, INNER, LAYERS, JUDGE, LAST = 128, 96, 256, 2, 256, 96
 DROP = 0.1
 _AS_THEY_ARE = frozenset(("pos", "seg", "firstb.weight"))  # all other matrices are turned round, as numpy multiplies

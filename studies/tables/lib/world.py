@@ -42,13 +42,14 @@ from equipoise.world.vocabulary import KINDS
 from studies.tables.lib.form import Column, TestSet
 from studies.tables.lib.jobs import Job
 from studies.tables.lib.variants import (
+    BATCH,
     SCENES,
     VARIANTS,
     PretrainingImages,
     pretraining_items,
-    pretraining_recipe,
     untrained,
 )
+from studies.world_model import pretraining
 
 FINETUNING = 12_000  # items
 FOUR_TYPES = 8_000  # items with negatives of CE-CLIP's four types
@@ -245,7 +246,8 @@ class World:
 
     def recipe(self, job: Job, seed: int) -> Recipe:
         if job.variant:
-            return pretraining_recipe(self.pretraining_steps, seed)
+            steps = self.pretraining_steps
+            return pretraining("world_variant", steps, BATCH, max(1, steps // 10), seed, 10_000)
         assert job.recipe is not None
         steps = max(1, self.steps // 2) if job.short else self.steps
         usual: dict[str, Any] = {"seed": seed, "max_steps": steps, "warmup_steps": min(20, max(1, steps // 10))}
