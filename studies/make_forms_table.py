@@ -62,8 +62,8 @@ def main() -> None:
             right = lemminflect.getInflection(word, tag)
             if forms.inflections(word, tag) != right:
                 table[tag][word] = right
-    packed, nets = write_table(table), (LANGUAGE / "forms.npz").stat().st_size
-    print({name: len(rows) for name, rows in table.items()}, f"{packed} bytes, nets {nets}")
+    packed, weights = write_table(table), (LANGUAGE / "forms.npz").stat().st_size
+    print({name: len(rows) for name, rows in table.items()}, f"{packed} bytes, nets {weights}")
 
 
 if __name__ == "__main__":
