@@ -29,9 +29,9 @@ $(STAMP): $(TORCH)
 	$(INSTALL) --editable .
 	touch $@
 
-# What only the tests need: nobody who wants to see the demo should wait for it.
+# What only the tests and the site need: nobody who wants to see the demo should wait for it.
 $(DEV): $(TORCH)
-	$(INSTALL) --editable '.[dev]'
+	$(INSTALL) --editable '.[dev,docs]'
 	touch $(STAMP) $@
 
 demo: $(STAMP)
@@ -74,7 +74,6 @@ package: $(DEV)
 
 # The site, into site/: no warning, every link resolves. The tests run the code blocks of its pages.
 docs: $(DEV)
-	$(INSTALL) --editable '.[docs]'
 	$(PYTHON) -m studies.docs_site
 
 # Every number of a study or a bench on the pages is the one that its command prints from kept results: two minutes.
@@ -90,12 +89,9 @@ faults: $(DEV)
 fuzz: $(DEV)
 	FUZZ=20000 $(PYTEST) tests/fuzz
 
-# Every script of bench/ on its smallest input: it must end well and come to the right outcome. `make --jobs 2` runs two.
-SMOKE := $(patsubst bench/%.py,smoke-%,$(filter-out bench/made.py bench/compare.py,$(wildcard bench/*.py)))
-.PHONY: $(SMOKE)
-bench-smoke: $(SMOKE)
-$(SMOKE): smoke-%: $(DEV)
-	$(PYTHON) bench/$*.py --tiny
+# Every script of bench/ on its smallest input: it must end well and come to the right outcome.
+bench-smoke: $(DEV)
+	$(PYTHON) bench/smoke.py
 
 # The everyday commands of two commits in alternation; fails where one became slower by more than a quarter.
 BASE := 08599054

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import cProfile
 import io
 import os
+import pstats
 import sys
 import tempfile
 import time
@@ -96,14 +98,10 @@ def ours(
     from equipoise.evaluation.run import evaluate
 
     dtype = model.card["dtype"]
-    profiler = contextlib.nullcontext()
-    if arguments.profile:
-        import cProfile
-
-        profiler = cProfile.Profile()
+    profiler = cProfile.Profile() if arguments.profile else None
     cache = EmbeddingCache(folder / f"cache-{dtype}")
     started = time.monotonic()
-    with profiler, seldom_collected(), steady(), contextlib.redirect_stderr(io.StringIO()):
+    with profiler or contextlib.nullcontext(), seldom_collected(), steady(), contextlib.redirect_stderr(io.StringIO()):
         loaded(model)  # as in the command line, where nobody changes a model after it was loaded
         result = evaluate(
             model,
@@ -128,9 +126,7 @@ def ours(
         f"identity and rest of scoring {rest:.2f}, measure {spent['measure']:.2f}, "
         f"write {total - spent['score'] - spent['measure']:.2f}"
     )
-    if arguments.profile:
-        import pstats
-
+    if profiler:
         pstats.Stats(profiler).sort_stats("cumtime").print_stats(45)
     return total, outcomes_of(result)
 

@@ -44,7 +44,7 @@ def replace_items(source: Path, records: int) -> tuple[list[Any], Any]:
     found, benchmark = registry.load("replace", source, ())
     by_image: dict[str, list[Any]] = {}
     for item in found:
-        by_image.setdefault(item.image.path, []).append(item)
+        by_image.setdefault(item.image.path if item.image else "", []).append(item)
     names = sorted(by_image)
     chosen: list[Any] = []
     for index in np.random.default_rng(0).permutation(len(names)):

@@ -40,7 +40,8 @@ def main() -> None:
     parser.add_argument("--one", nargs=2, metavar=("CAPTIONS", "OUT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        measure(*options.one, options.workers)
+        captions, out = options.one
+        measure(captions, out, options.workers)
         return
     if options.tiny:
         options.captions, options.count, options.against = ROOT / "tests/data/own_web_captions.txt", 80, "HEAD"

@@ -110,7 +110,7 @@ class Ordinary:
         if "positive" in batch.fields:
             fields |= {"positive": rows[:, 1], "negative": rows[:, 2:]}
         parts = self.loss(assemble(embeddings, fields, self.network.logit_scale.exp(), None))
-        parts.total.backward()
+        torch.autograd.backward(parts.total)
         self.optimizer.step()
         self.loss.step()
         return parts.total.detach()
@@ -158,15 +158,15 @@ def needed_flops(config: Any, batch: Batch) -> float:
     """Forward and backward (twice the forward) of real tokens: matrix products and attention."""
 
     def tower(part: Any, lengths: list[int]) -> float:
-        width, wide, layers = part.hidden_size, part.intermediate_size, part.num_hidden_layers
+        width, wide, layers = map(int, (part.hidden_size, part.intermediate_size, part.num_hidden_layers))
         tokens = sum(lengths)
         return layers * (tokens * (8 * width**2 + 4 * width * wide) + 4 * width * sum(n * n for n in lengths))
 
     vision = config.vision_config
-    patches = (vision.image_size // vision.patch_size) ** 2
+    patches = int(vision.image_size // vision.patch_size) ** 2
     images = len(batch.pixels[0])
     forward = tower(vision, [patches + 1] * images)
-    forward += images * patches * 2 * 3 * vision.patch_size**2 * vision.hidden_size
+    forward += float(images * patches * 2 * 3 * vision.patch_size**2 * vision.hidden_size)
     for chunk in batch.texts:
         assert isinstance(chunk, PackedTexts)
         forward += tower(config.text_config, chunk.lengths.tolist())
@@ -241,6 +241,7 @@ KINDS = {  # part of a kernel's name -> what it is; the first that fits
 
 def profiled(step: Any, batches: list[Any], steps: int, flops: float, peak: float) -> None:
     """Where the GPU's time goes in `steps` steps: by kind of kernel, the longest kernels, and time without any."""
+    from torch._C._autograd import DeviceType
     from torch.profiler import ProfilerActivity, profile
 
     seconds = timed(step, batches, len(batches), steps)
@@ -248,7 +249,7 @@ def profiled(step: Any, batches: list[Any], steps: int, flops: float, peak: floa
         for number in range(steps):
             step(*batches[number % len(batches)])
         _synchronize()
-    kernels = [event for event in profiler.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+    kernels = [event for event in profiler.events() if event.device_type == DeviceType.CUDA]
     spans = sorted((event.time_range.start, event.time_range.end) for event in kernels)
     busy, end = 0.0, spans[0][0]
     for start, stop in spans:
@@ -288,7 +289,7 @@ def main() -> None:
         parser.error("--captions is missing: JSON of COCO captions (or --tiny)")
     device = "cpu" if options.tiny else "cuda"
     warnings.filterwarnings("ignore", message=".*deterministic")
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.manual_seed(0)
     model = made.clip(device, tiny=options.tiny)
     config = model.network.config

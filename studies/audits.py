@@ -21,10 +21,9 @@ from equipoise.audit.record import Audit, Example, Shortcut, TextCheck
 from equipoise.benchmarks import registry
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item
+from studies.harness import ROOT, SHARED
 from studies.needs import today
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT.parent / "shared" / "data"
 PAGE = ROOT / "docs" / "appendix" / "audits.md"
 _SENTENCE = re.compile(r"(?<![\w'])'(?:[^' ]+ ){4,}[^']*(?:'\w[^']*)*(?:'|$)")  # five words or more in quotes
 MOST = 30_000  # items: larger files are sampled, so that all of it takes minutes
@@ -138,8 +137,8 @@ def images(found: Sequence[Audit]) -> str:
 
 
 def second_table(found: Sequence[tuple[Audit, int]]) -> str:
-    names = ("words_negatives", "length_negatives", "frequency_negatives", "direction_negatives", "words_positives")
-    names = (*names, "substitution")
+    names = ("words_negatives", "length_negatives", "frequency_negatives", "direction_negatives", "words_positives",
+             "substitution")  # fmt: skip
     rows = []
     for one, _ in found:
         _, shortcuts = by_name(one)
@@ -220,7 +219,7 @@ def page(found: Sequence[tuple[Audit, int]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--data", type=Path, default=DATA, help="the folder of all annotation files (default: %(default)s)"
+        "--data", type=Path, default=SHARED, help="the folder of all annotation files (default: %(default)s)"
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FOLDERS)}")
     asked = parser.parse_args()

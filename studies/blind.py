@@ -26,18 +26,11 @@ from equipoise.evaluation.record import ItemNumbers
 from equipoise.evaluation.scoring import score_items
 from equipoise.models import load_model
 from equipoise.models.blind import length, ngram
+from studies.audits import FOLDERS
+from studies.harness import table
 from studies.needs import existing, needed
 
-FOLDERS = {
-    "replace": "vl_checklist",
-    "replace-clean": "vl_checklist",
-    "sugarcrepe": "sugarcrepe",
-    "sugarcrepe-pp": "sugarcrepe_pp",
-    "valse": "valse",
-    "crepe": "crepe",
-    "negclip": "negclip",
-    "negbench": "negbench",
-}
+NAMES = ("replace", "replace-clean", "sugarcrepe", "sugarcrepe-pp", "valse", "crepe", "negclip", "negbench")
 WORLD = ("world-replace-attributes", "world-replace-relations", "world-swap", "world-unseen", "world-balanced")
 BEGIN, END = "<!-- written by studies/blind.py -->", "<!-- to here -->"
 HEADER = ("benchmark", "n", "chance", "length", "n-grams", "language model", "its n")
@@ -80,12 +73,6 @@ def rows_of(name: str, folder: Path, lm: Any, sample: int) -> list[list[str]]:
     return rows
 
 
-def table(rows: Sequence[Sequence[str]], lm: str | None) -> str:
-    header = HEADER if lm else HEADER[:5]
-    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the annotation files, one folder each")
@@ -95,9 +82,9 @@ def main() -> None:
     parser.add_argument("--only", help="benchmarks, separated by commas; the file is then not written")
     parser.add_argument("--out", type=Path, default=Path("docs/appendix/blind.md"))
     options = parser.parse_args()
-    names = options.only.split(",") if options.only else (*FOLDERS, *WORLD)
-    unknown = [name for name in names if name not in (*FOLDERS, *WORLD)]
-    missing = [options.data / FOLDERS[name] for name in names if name in FOLDERS]
+    names = options.only.split(",") if options.only else (*NAMES, *WORLD)
+    unknown = [name for name in names if name not in (*NAMES, *WORLD)]
+    missing = [options.data / FOLDERS[name] for name in names if name in NAMES]
     missing = [path for path in missing if not path.is_dir()]
     if unknown or missing:
         parser.error(f"unknown: {', '.join(unknown)}" if unknown else needed(missing))
@@ -115,7 +102,9 @@ def main() -> None:
     text = options.out.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     with atomic_write(options.out) as handle:
-        handle.write(f"{before}{BEGIN}\n\n{table(rows, options.lm)}\n\n{END}{rest.partition(END)[2]}")
+        handle.write(
+            f"{before}{BEGIN}\n\n{table(HEADER if options.lm else HEADER[:5], rows)}\n\n{END}{rest.partition(END)[2]}"
+        )
 
 
 if __name__ == "__main__":

@@ -11,8 +11,16 @@ import csv
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from equipoise.language.caption import Caption
+
+
+def captions_of(texts: Sequence[str]) -> list[Caption]:
+    """The captions of one photo, each with the others."""
+    clean = [" ".join(text.split()) for text in texts]
+    return [Caption(text, tuple(o for k, o in enumerate(clean) if k != place)) for place, text in enumerate(clean)]
 
 
 def is_learned(image: str) -> bool:

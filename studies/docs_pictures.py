@@ -51,7 +51,7 @@ def opened(browser: Any, page: Path, width: int, height: int) -> Any:
 
 def brittle(page: Any) -> str:
     """How the filter calls brittle items, with their number."""
-    named = page.locator("#f-outcome option").all_inner_texts()
+    named: list[str] = page.locator("#f-outcome option").all_inner_texts()
     return next((name for name in named if "rittle" in name), named[0])
 
 

@@ -26,6 +26,7 @@ from equipoise.core.stats import wilson
 from equipoise.perturb import Candidate, Caption, get_recipe
 from equipoise.perturb.llm.recipes import LLM_RECIPES, llm_recipe
 from equipoise.perturb.recipe import perturb_caption
+from studies.harness import read_rows
 from studies.needs import HALVES, existing
 from studies.perturb_measure import read_groups
 from studies.perturb_reading import Edited, write_sheet
@@ -54,7 +55,7 @@ def edited(source: str, sort: str, image: str, caption: Caption, made: Candidate
 
 def sheet(found: list[tuple[str, str, Caption, Candidate, str]], printed: Path, out: Path) -> None:
     rng = random.Random(0)
-    rows = {"kept": [], "refused": [], "rules": []}  # type: dict[str, list[Edited]]
+    rows: dict[str, list[Edited]] = {"kept": [], "refused": [], "rules": []}
     rules = get_recipe("hard_positives_rules")
     for prompt, image, caption, made, why in found:
         if why in ("kept", MEANING):
@@ -67,14 +68,13 @@ def sheet(found: list[tuple[str, str, Caption, Candidate, str]], printed: Path, 
         ]
     chosen = [*rows["kept"], *(one for sort in ("refused", "rules") for one in rng.sample(rows[sort], SOME))]
     for number, line in enumerate(printed.read_text(encoding="utf-8").splitlines()):
-        caption, text = line.split("\t")
-        chosen.append(Edited("printed by Kamath et al.", "positive", f"printed/{number}", caption, text, (), "", ""))
+        said, text = line.split("\t")
+        chosen.append(Edited("printed by Kamath et al.", "positive", f"printed/{number}", said, text, (), "", ""))
     write_sheet(chosen, 0, out)
 
 
 def count() -> None:
-    with KEPT.open(encoding="utf-8", newline="") as handle:
-        rows = list(csv.DictReader(handle, delimiter="\t"))
+    rows = read_rows(KEPT)
     total = Counter((row["recipe"], row["prompt"]) for row in rows)
     print("| prompt | answers | outcome | n | % |\n| --- | ---: | --- | ---: | ---: |")
     for (recipe, prompt), n in total.items():
@@ -102,10 +102,7 @@ def main() -> None:
         count()
         return
     found = list(answers(asked.recipe, asked))
-    others: list[dict[str, str]] = []
-    if KEPT.exists():
-        with KEPT.open(encoding="utf-8", newline="") as handle:
-            others = [row for row in csv.DictReader(handle, delimiter="\t") if row["recipe"] != asked.recipe]
+    others = [row for row in read_rows(KEPT) if row["recipe"] != asked.recipe] if KEPT.exists() else []
     with atomic_write(KEPT) as out:
         writer = csv.writer(out, delimiter="\t", lineterminator="\n")
         writer.writerows([FIELDS, *(row.values() for row in others)])

@@ -9,26 +9,20 @@ dictionary for which the nets and our endings do not give what it gives).
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from equipoise.language import forms
+from studies.harness import LANGUAGE, write_packed
 
-DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "language" / "data"
 TAGS = ("NNS", "VBZ", "VBD", "VBN", "VBG")
 
 
 def write_table(table: dict[str, Any]) -> int:
-    text = json.dumps(table, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
-    packed = gzip.compress(text.encode(), mtime=0)
-    (DATA / "forms.json.gz").write_bytes(packed)
     forms._table.cache_clear()
-    return len(packed)
+    return write_packed(LANGUAGE / "forms.json.gz", table, ensure_ascii=False, sort_keys=True)
 
 
 def ending(rule: str) -> tuple[int, str, bool]:
@@ -51,7 +45,7 @@ def main() -> None:
     assert styles.output_classes == ["reg", "regd", "glreg"], "the order that forms._regular knows"
     nets = {"lemma": rules.kinfer.weights, "form": styles.kinfer.weights}
     arrays = {f"{net}_{index}": array for net, weights in nets.items() for index, array in enumerate(weights)}
-    np.savez_compressed(DATA / "forms.npz", **arrays)
+    np.savez_compressed(LANGUAGE / "forms.npz", **arrays)
 
     table: dict[str, Any] = {name: {} for name in ("NOUN", "VERB", *TAGS)}
     table["endings"] = [ending(rule) for rule in rules.rules]
@@ -68,10 +62,8 @@ def main() -> None:
             right = lemminflect.getInflection(word, tag)
             if forms.inflections(word, tag) != right:
                 table[tag][word] = right
-    size = write_table(table)
-    print(
-        {name: len(rows) for name, rows in table.items()}, f"{size} bytes, nets {(DATA / 'forms.npz').stat().st_size}"
-    )
+    packed, weights = write_table(table), (LANGUAGE / "forms.npz").stat().st_size
+    print({name: len(rows) for name, rows in table.items()}, f"{packed} bytes, nets {weights}")
 
 
 if __name__ == "__main__":

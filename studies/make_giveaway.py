@@ -42,10 +42,11 @@ from equipoise.perturb.operations.replace import (
 )
 from equipoise.perturb.recipe import TOGETHER, Proposal, prepare, replaced
 from equipoise.perturb.trivial import change, trivial_kind
-from studies.caption_halves import learning, train2017
+from studies.caption_halves import captions_of, learning, train2017
+from studies.harness import LANGUAGE, write_packed
 from studies.needs import HALVES, existing
 
-OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "language" / "data" / "giveaway.json.gz"
+OUT = LANGUAGE / "giveaway.json.gz"
 # Every so many images of a corpus, and how much a caption counts. COCO shows more kinds of things, Flickr8k has more
 # captions: what is learned from all of it alone suits Flickr8k and not COCO.
 EVERY = {"coco": 1, "flickr8k": 4, "train2017": 3}
@@ -153,7 +154,8 @@ class Flow:
         score = self.plain - self._sum(self.rows, self.values * weights[self.columns], len(self.plain))
         most = np.maximum(np.maximum.reduceat(score, self.starts), self.nothing)
         raw = np.exp(score - most[self.slot])
-        return raw / (np.add.reduceat(raw, self.starts) + np.exp(self.nothing - most))[self.slot]
+        chances: Floats = raw / (np.add.reduceat(raw, self.starts) + np.exp(self.nothing - most))[self.slot]
+        return chances
 
     def shares(self, weights: Floats) -> Floats:
         """How much each slot counts: one text of a caption is looked at, and the last resort is not often needed."""
@@ -163,7 +165,8 @@ class Flow:
         texts = self._sum(self.caption[first], filled[first], count) + none * (
             self._sum(self.caption, self.last, count) > 0
         )
-        return (self.worth / np.maximum(1, texts))[self.caption] * np.where(self.last, none[self.caption], 1.0)
+        each: Floats = (self.worth / np.maximum(1, texts))[self.caption] * np.where(self.last, none[self.caption], 1.0)
+        return each
 
     def mean(self, share: Floats) -> Floats:
         """What comes in less what goes out, of each word and pair."""
@@ -201,9 +204,7 @@ def captions(shared: Path) -> Iterator[tuple[float, Caption]]:
     for number, (corpus, texts) in enumerate(chain(learning(shared), more)):
         if number % EVERY[corpus]:
             continue
-        listed = [" ".join(text.split()) for text in texts]
-        for place, text in enumerate(listed):
-            yield WORTH[corpus], Caption(text, tuple(other for k, other in enumerate(listed) if k != place))
+        yield from ((WORTH[corpus], caption) for caption in captions_of(texts))
 
 
 def _job(jobs: list[tuple[float, Caption]]) -> list[tuple[float, list[Slot]]]:
@@ -229,9 +230,8 @@ def main() -> None:
         )
         tenths = np.rint(TENTHS * flow.fit()).astype(int)
         kept[table] = {name: int(tenths[column]) for name, column in sorted(flow.names.items()) if tenths[column]}
-    packed = gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
-    OUT.write_bytes(packed)
-    print(f"{', '.join(f'{len(weights):,} of {table}s' for table, weights in kept.items())}; {len(packed):,} bytes")
+    size = write_packed(OUT, kept)
+    print(f"{', '.join(f'{len(weights):,} of {table}s' for table, weights in kept.items())}; {size:,} bytes")
 
 
 if __name__ == "__main__":

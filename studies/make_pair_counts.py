@@ -9,19 +9,17 @@ holds counts alone. Run it again when the tagger or the compounds change.
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 from collections import Counter
-from pathlib import Path
 
 from equipoise.language.caption import Caption
 from equipoise.language.collocations import RARE, RELATIONS, pairs_at
 from equipoise.language.plausibility import CONTENT, places_in, sort_of
 from equipoise.language.vocabulary import exclusive
 from studies.caption_halves import learning
+from studies.harness import LANGUAGE, write_packed
 from studies.needs import HALVES, existing
 
-OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "language" / "data" / "pairs.json.gz"
+OUT = LANGUAGE / "pairs.json.gz"
 OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the images of the first, of so many at least
 
 
@@ -82,11 +80,10 @@ def main() -> None:
         relation: {first: dict(sorted(listed.items())) for first, listed in sorted(pairs.items())}
         for relation, pairs in counted.items()
     }
-    packed = gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
-    OUT.write_bytes(packed)
+    size = write_packed(OUT, kept)
     for relation, pairs in kept.items():
         print(relation, len(pairs), sum(map(len, pairs.values())), sum(sum(c.values()) for c in pairs.values()))
-    print(f"{len(packed)} bytes")
+    print(f"{size} bytes")
 
 
 if __name__ == "__main__":

@@ -9,16 +9,13 @@ src/equipoise/language/data/counts.json.gz, which holds counts alone.
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import re
 from collections import Counter
-from pathlib import Path
 
 from studies.caption_halves import learning
+from studies.harness import LANGUAGE, write_packed
 from studies.needs import HALVES, existing
 
-DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "language" / "data"
 WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
 
 
@@ -26,7 +23,7 @@ def wanted_phrases() -> set[tuple[str, ...]]:
     """Every run of two to five words in the word lists, so that phrases get their counts too."""
     found: set[tuple[str, ...]] = set()
     for name in ("compounds.txt", "synonyms.txt", "exclusive.txt"):
-        for line in (DATA / name).read_text(encoding="utf-8").splitlines():
+        for line in (LANGUAGE / name).read_text(encoding="utf-8").splitlines():
             for part in re.split(r"[~>,|/:\"]", line):
                 words = tuple(WORD.findall(part.lower()))
                 if 2 <= len(words) <= 5:
@@ -49,9 +46,7 @@ def main() -> None:
                 if tuple(found[start : start + length]) in phrases:
                     words[" ".join(found[start : start + length])] += 1
     kept = {word: number for word, number in sorted(words.items()) if number >= 2}
-    packed = gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
-    (DATA / "counts.json.gz").write_bytes(packed)
-    print(f"{len(kept)} words and phrases, {len(packed)} bytes")
+    print(f"{len(kept)} words and phrases, {write_packed(LANGUAGE / 'counts.json.gz', kept)} bytes")
 
 
 if __name__ == "__main__":

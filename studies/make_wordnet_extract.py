@@ -10,8 +10,6 @@ above them. WordNet's licence goes along as data/WORDNET_LICENSE.txt.
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -19,9 +17,9 @@ from pathlib import Path
 from equipoise.language.forms import noun_lemma, verb_lemma
 from equipoise.language.vocabulary import counts
 from equipoise.language.wordnet import EXTRACT, Data, Synset
+from studies.harness import LANGUAGE, write_packed
 from studies.needs import existing
 
-DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "language" / "data"
 _FILES = {"n": "noun", "v": "verb", "a": "adj"}
 RARE = 3  # words seen less often are mostly misspellings
 
@@ -29,7 +27,7 @@ RARE = 3  # words seen less often are mostly misspellings
 def vocabulary() -> set[str]:
     words = {word for word, number in counts().items() if number >= RARE}
     for name in ("compounds.txt", "synonyms.txt", "exclusive.txt"):
-        for line in (DATA / name).read_text(encoding="utf-8").splitlines():
+        for line in (LANGUAGE / name).read_text(encoding="utf-8").splitlines():
             words |= {part.strip(' "-') for part in re.split(r"[~>,|/:]", line.partition("|")[0])}
     words |= {noun_lemma(word) for word in words} | {verb_lemma(word) for word in words}
     return words - {""}
@@ -118,16 +116,14 @@ def write_extract(data: Data, path: Path) -> int:
             for s in data.synsets.values()
         ],
     }
-    packed = gzip.compress(json.dumps(record, separators=(",", ":")).encode(), mtime=0)
-    path.write_bytes(packed)
-    return len(packed)
+    return write_packed(path, record)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=existing("index.noun", "data.noun"), help="WordNet's database files")
     data = read_folder(parser.parse_args().folder, vocabulary())
-    size = write_extract(data, DATA / EXTRACT)
+    size = write_extract(data, LANGUAGE / EXTRACT)
     print(f"{len(data.senses)} lemmas, {len(data.synsets)} synsets, {size} bytes")
 
 

@@ -7,6 +7,9 @@ A *home* is a block of a page that holds what a command prints, between `<!-- nu
 The command runs again and its lines are compared. A home whose numbers cannot be computed in CI says when and at which
 commit they were, in its last line or elsewhere: "on 18 November 2026 at commit 9648ca45".
 
+A home with many tables is a folder of TSV files, docs/appendix/tables/NAME/. A page shows one of them between
+`<!-- table: NAME/FILE -->` and `<!-- end -->`, and links to each file.
+
 A *quote* is a comment before a number. It names a cell of a home by table, row and column:
 
     gains <!--coco: MiniLM, Original > hn-negclip - control > NegCLIP's pairs; significant-->27.6 points [25.8, 29.4]
@@ -28,17 +31,17 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from equipoise.core.files import atomic_write
+from studies.harness import ROOT, SHARED, TABLES, cells, file_name, read_tsv, tables_in, tsv
 from studies.needs import today
 
-ROOT = Path(__file__).resolve().parents[1]
 MENU = ROOT / "mkdocs.yml"
-DATA = ROOT.parent / "shared" / "data"  # other people's files: not in CI
 READINGS = "thirty-second thirty-third thirty-fourth thirty-fifth"
-COMMANDS = {  # home: what prints it; with DATA, only where that folder is
+COMMANDS = {  # home: what prints it; with DATA, only where that folder (harness.SHARED) is
     "coco": "-m studies.coco.table",
     "coco-short": "-m studies.coco.table --short",
     "claims": "-m studies.coco.every --claims",
@@ -51,9 +54,11 @@ COMMANDS = {  # home: what prints it; with DATA, only where that folder is
     "llm-read": "-m studies.perturb_reading published thirty-sixth",
 }
 ON_NO_PAGE = ("readings", "reread")  # quoted alone, and quick
+FOLDERS = ("coco",)  # its tables are files
 # all that a command prints; of the others a choice of lines
-WHOLE = ("coco", "coco-short", "claims", "ledger", "guide", "llm", "llm-read")
+WHOLE = ("coco-short", "claims", "ledger", "guide", "llm", "llm-read")
 HOME = re.compile(r"(?s)<!-- numbers: ([\w-]+) -->\n+(.*?)\n+<!-- end -->")
+SHOWN = re.compile(r"(?s)(<!-- table: ([\w-]+/[\w-]+) -->\n+)(.*?)(\n+<!-- end -->)")
 QUOTE = re.compile(r"<!--([\w-]+): (.+?)-->")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?")
 RESULT = re.compile(r"\[[+-]?\d+(?:\.\d+)?, [+-]?\d+(?:\.\d+)?\]|(?<![\w.])\d+\.\d ?%")  # an interval, a measured share
@@ -70,16 +75,18 @@ class Wrong(NamedTuple):
 
 
 def pages(root: Path) -> dict[str, str]:
-    found = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    """README, the pages and the tables below docs/, by path."""
+    files = sorted((root / TABLES).glob("*/*.tsv"))
+    found = [root / "README.md", *sorted((root / "docs").rglob("*.md")), *files]
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in found}
 
 
 def printed(name: str) -> str | None:
     """What the command of a home prints; None where it needs data that is not here."""
     command = COMMANDS[name]
-    if "DATA" in command and not DATA.is_dir():
+    if "DATA" in command and not SHARED.is_dir():
         return None
-    words = [str(DATA) if word == "DATA" else word for word in shlex.split(command)]
+    words = [str(SHARED) if word == "DATA" else word for word in shlex.split(command)]
     done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{command} ended with {done.returncode}:\n{done.stderr}")
@@ -87,36 +94,39 @@ def printed(name: str) -> str | None:
 
 
 def homes(texts: Mapping[str, str]) -> dict[str, str]:
-    """Every home by name; its blocks joined where it has several."""
-    found: dict[str, str] = {}
-    for text in texts.values():
+    """Every home by name: its tables, or its blocks."""
+    found: dict[str, list[str]] = {}
+    for page, text in texts.items():
+        if page.endswith(".tsv"):
+            found.setdefault(Path(page).parent.name, []).append(read_tsv(text))
+            continue
         for block in HOME.finditer(text):
-            found[block[1]] = "\n\n".join(filter(None, (found.get(block[1]), block[2])))
-    return found
+            if block[1] not in FOLDERS:
+                found.setdefault(block[1], []).append(block[2])
+    return {name: "\n\n".join(blocks) for name, blocks in found.items()}
 
 
 def rows(home: str) -> Iterator[tuple[list[str], list[str]]]:
     """(the heads of its table, its cells) of every row."""
     heads: list[str] = []
-    lines = home.splitlines()
+    lines = home.replace("`", "").splitlines()
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
-        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
         if after.startswith("| ---"):
-            heads = cells
+            heads = cells(line)
         elif line.startswith("|") and not line.startswith("| ---"):
-            yield heads, cells
+            yield heads, cells(line)
 
 
 def quoted(home: str, about: str) -> list[str]:
     """The numbers that a quote names; ValueError where it names none, or several."""
-    where, *how = about.split("; ")
+    where, *how = about.replace("`", "").split("; ")
     *labels, column = where.split(" > ")
     found = []
-    for heads, cells in rows(home):
-        for path in (cells, [heads[0], *cells]):
+    for heads, row in rows(home):
+        for path in (row, [heads[0], *row]):
             if path[: len(labels)] == labels and (column == "*" or column in heads):
-                skipped = len(labels) - (path is not cells)
-                found.append(" ".join(cells[skipped:]) if column == "*" else cells[heads.index(column)])
+                skipped = len(labels) - (path is not row)
+                found.append(" ".join(row[skipped:]) if column == "*" else row[heads.index(column)])
     if len(found) != 1:
         raise ValueError(f"{where!r} names {len(found)} cells of its home, not one")
     value, _, p = found[0].partition(" (p = ")
@@ -178,7 +188,7 @@ def rewritten(text: str, known: Mapping[str, str], page: str, menu: bool) -> tup
 
 def shown(text: str) -> str:
     """The text alone: homes, comments and code are blanks of the same length."""
-    for hidden in (HOME, re.compile(r"(?s)<!--.*?-->"), re.compile(r"(?s)```.*?```|`[^`\n]*`")):
+    for hidden in (HOME, SHOWN, re.compile(r"(?s)<!--.*?-->"), re.compile(r"(?s)```.*?```|`[^`\n]*`")):
         text = hidden.sub(lambda found: re.sub(r"\S", " ", found[0]), text)
     return text
 
@@ -213,21 +223,61 @@ def compared(text: str, page: str, outputs: Mapping[str, str]) -> tuple[str, lis
 
 
 def closest(line: str, lines: Sequence[str]) -> str:
-    """The printed line that a line of a page once was; prose is left alone."""
+    """The printed line that a line of a page once was; prose that is not printed is left alone."""
     if not line.startswith("|"):
-        return line
+        return next(iter(get_close_matches(line, lines, 1, 0.9)), line)
     return next(iter(get_close_matches(line, lines, 1, 0.5)), "nothing")
+
+
+def files_of(name: str, output: str) -> dict[str, str]:
+    """The tables that a command prints, by the path of their files."""
+    return {f"{TABLES}/{name}/{file_name(rows[0][0])}": tsv(rows) for rows in tables_in(output)}
+
+
+def differing(found: dict[str, str], outputs: Mapping[str, str]) -> Iterator[Wrong]:
+    """What is wrong with the tables that are files, which are put right in `found`."""
+    for name in (name for name in FOLDERS if name in outputs):
+        wanted = files_of(name, outputs[name])
+        start = f"{TABLES}/{name}/"
+        for path in sorted({path for path in found if path.startswith(start)} | wanted.keys()):
+            here, there = (own.get(path, "").splitlines() for own in (found, wanted))
+            for line, pair in enumerate(zip_longest(here, there, fillvalue="nothing"), 1):
+                if pair[0] != pair[1]:
+                    yield Wrong(path, line, f"the file says\n{pair[0]}\n{COMMANDS[name]} prints\n{pair[1]}")
+            found.pop(path, None)
+        found |= wanted
+    linked = "".join(text for page, text in found.items() if page.endswith(".md"))
+    for path in found:
+        if path.endswith(".tsv") and f"tables/{'/'.join(Path(path).parts[-2:])})" not in linked:
+            yield Wrong(path, 1, "no page links to it")
+
+
+def with_tables(text: str, page: str, found: Mapping[str, str]) -> tuple[str, list[Wrong]]:
+    """The page with the tables that it shows as their files have them."""
+    wrong = []
+
+    def block(shown: re.Match[str]) -> str:
+        table = read_tsv(found[f"{TABLES}/{shown[2]}.tsv"])
+        for line, pair in enumerate(zip_longest(shown[3].splitlines(), table.splitlines(), fillvalue="nothing")):
+            if pair[0] != pair[1]:
+                where = text.count("\n", 0, shown.start(3)) + 1 + line
+                wrong.append(Wrong(page, where, f"the page says\n{pair[0]}\n{shown[2]}.tsv says\n{pair[1]}"))
+        return f"{shown[1]}{table}{shown[4]}"
+
+    return SHOWN.sub(block, text), wrong
 
 
 def check(texts: Mapping[str, str], outputs: Mapping[str, str]) -> tuple[dict[str, str], list[Wrong]]:
     """All pages as they should be, and what is wrong with them. `outputs` are of the commands that ran."""
-    found, wrong = dict(texts), []
-    for page, text in texts.items():
-        found[page], more = compared(text, page, outputs)
-        wrong += more
+    found = dict(texts)
+    wrong = list(differing(found, outputs))
+    for page in (page for page in texts if page.endswith(".md")):
+        found[page], more = with_tables(found[page], page, found)
+        found[page], printed = compared(found[page], page, outputs)
+        wrong += more + printed
     known = homes(found) | {name: outputs[name] for name in ON_NO_PAGE if name in outputs}
     menu = {"README.md", *(f"docs/{page}" for page in re.findall(r": (\S+\.md)$", MENU.read_text(), re.MULTILINE))}
-    for page, text in found.items():
+    for page, text in [own for own in found.items() if own[0].endswith(".md")]:
         found[page], more = rewritten(text, known, page, page in menu)
         wrong += more
     return found, wrong
@@ -244,15 +294,18 @@ def main() -> int:
     before = pages(ROOT)
     found, wrong = check(before, outputs)
     if arguments.write:
+        for page in before.keys() - found.keys():
+            (ROOT / page).unlink()
         for page, text in found.items():
-            if text != before[page]:
+            if text != before.get(page):
+                (ROOT / page).parent.mkdir(parents=True, exist_ok=True)
                 with atomic_write(ROOT / page) as handle:
                     handle.write(text)
         wrong = check(found, outputs)[1]  # what writing cannot put right
     for one in wrong:
         print(one, file=sys.stderr)
     missing = ", ".join(sorted(COMMANDS.keys() - outputs.keys()))
-    print(f"{len(wrong)} numbers differ" + f" (not computed again, for want of {DATA}: {missing})" * bool(missing))
+    print(f"{len(wrong)} numbers differ" + f" (not computed again, for want of {SHARED}: {missing})" * bool(missing))
     return 1 if wrong else 0
 
 

@@ -34,8 +34,9 @@ def passing(recipe: Recipe, slot: Slot, caption: Caption) -> Listed:
     """All that a slot could be filled with."""
     found: dict[str, Candidate] = {}
     for op in slot.ops:
-        every = functools.partial(op, strict=False) if slot.name.startswith("positive") else op
-        for one in every(caption, recipe.sources, random.Random(0)):
+        if isinstance(op, functools.partial) and slot.name.startswith("positive"):
+            op = functools.partial(op.func, **{**op.keywords, "strict": False})
+        for one in op(caption, recipe.sources, random.Random(0)):
             if isinstance(one, Candidate) and not any(check(caption, one) for check in recipe.checks):
                 found.setdefault(one.text, one)
     return list(found.values())
@@ -98,7 +99,8 @@ def main() -> None:
 
     def texts_of(chosen: list[Listed]) -> list[Perturbed]:
         every = [kept + mine for kept, mine in zip(staying, chosen, strict=True)]
-        return [Perturbed(*([one for one in texts if one.kind == kind] for kind in KINDS)) for texts in every]
+        halves = ([[one for one in texts if one.kind == kind] for kind in KINDS] for texts in every)
+        return [Perturbed(positives, negatives) for positives, negatives in halves]
 
     def sure(found: list[Perturbed], kind: str) -> float:
         return expected(mix_of(found), kind) or 0.0

@@ -31,7 +31,7 @@ from equipoise.perturb.llm.writer import LlmWriter
 from equipoise.perturb.mix import Mix, described, expected
 from equipoise.perturb.recipe import Perturbed, perturb_caption, perturb_captions
 from equipoise.perturb.recipes import balanced
-from studies.caption_halves import coco, flickr
+from studies.caption_halves import captions_of, coco, flickr
 from studies.needs import HALVES, existing
 
 Edits = list[tuple[str, str]]  # (kind, substitution)
@@ -99,11 +99,7 @@ def read_groups(shared: Path, of_flickr: bool) -> list[tuple[str, list[str]]]:
 
 
 def write_edits(groups: list[tuple[str, list[str]]], precision: float) -> list[tuple[Caption, Perturbed]]:
-    captions = [
-        Caption(text, tuple(other for k, other in enumerate(texts) if k != place))
-        for _, texts in groups
-        for place, text in enumerate(texts)
-    ]
+    captions = [caption for _, texts in groups for caption in captions_of(texts)]
     return list(zip(captions, perturb_captions(balanced(precision), captions), strict=True))
 
 

@@ -31,7 +31,8 @@ from equipoise.core.stats import wilson
 from equipoise.perturb import Candidate, Caption, Perturbed
 from equipoise.perturb.recipe import perturb_captions
 from equipoise.perturb.recipes import balanced
-from studies.caption_halves import coco, flickr, train2017
+from studies.caption_halves import captions_of, coco, flickr, train2017
+from studies.harness import ROOT, read_rows
 from studies.needs import HALVES, existing
 
 WANTED = {  # sort of edit: how many are read
@@ -51,7 +52,7 @@ WANTED = {  # sort of edit: how many are read
 }
 RARE = ("relation negative", "swap negative")
 DOMAIN = 40
-READ_BEFORE = Path(__file__).parents[1] / "docs" / "perturb_reading.tsv"
+READ_BEFORE = ROOT / "docs" / "perturb_reading.tsv"
 QUESTIONS = {"positive": "TRUE OF THE SAME PHOTO?", "negative": "FALSE OF THE PHOTO?"}
 FIELDS = ("number", "source", "sort", "image", "from", "to")
 
@@ -73,11 +74,6 @@ class Edited(NamedTuple):
         return QUESTIONS["positive" if "positive" in self.sort else "negative"]
 
 
-def read_before() -> list[dict[str, str]]:
-    with READ_BEFORE.open(encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle, delimiter="\t"))
-
-
 def groups(corpus: str, shared: Path) -> list[tuple[str, list[str]]]:
     """(image, captions) of the part that nothing was learned from, less what was read before."""
     if corpus == "flickr8k":
@@ -87,7 +83,7 @@ def groups(corpus: str, shared: Path) -> list[tuple[str, list[str]]]:
         found = [(str(r["image"]), [str(text) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
     else:
         found = list(train2017(shared, learned=False).items())
-    read = {row["image"] for row in read_before()}
+    read = {row["image"] for row in read_rows(READ_BEFORE)}
     return [(image, texts) for image, texts in found if image not in read]
 
 
@@ -119,11 +115,6 @@ def ours(corpus: str, shared: Path, seed: int, count: int, wanted: dict[str, int
 
 
 DIALS = (0.92, 0.85, 0.97)
-
-
-def captions_of(texts: list[str]) -> list[Caption]:
-    clean = [" ".join(text.split()) for text in texts]
-    return [Caption(text, tuple(o for k, o in enumerate(clean) if k != place)) for place, text in enumerate(clean)]
 
 
 def sorts(
@@ -207,8 +198,7 @@ def write_sheet(rows: list[Edited], seed: int, out: Path) -> None:
 
 def count(key: Path, readers: list[Path]) -> None:
     """Passed by each reader, by source and sort, with Wilson's 95 % interval."""
-    with key.open(encoding="utf-8", newline="") as handle:
-        rows = list(csv.DictReader(handle, delimiter="\t"))
+    rows = read_rows(key)
     verdicts = [_verdicts(path, len(rows)) for path in readers]
     total = Counter((row["source"], row["sort"]) for row in rows)
     print("| edits | n | " + " | ".join(f"reader {n}" for n, _ in enumerate(readers, 1)) + " |")
@@ -231,8 +221,7 @@ def count(key: Path, readers: list[Path]) -> None:
 
 def published(readings: list[str]) -> None:
     """The same of readings in docs/perturb_reading.tsv, counted together."""
-    with READ_BEFORE.open(encoding="utf-8", newline="") as handle:
-        rows = [row for row in csv.DictReader(handle, delimiter="\t") if row["reading"].endswith(tuple(readings))]
+    rows = [row for row in read_rows(READ_BEFORE) if row["reading"].endswith(tuple(readings))]
     by_sort: dict[str, list[dict[str, str]]] = {}
     for row in rows:
         by_sort.setdefault(f"{row['source']}, {row['sort']}", []).append(row)

@@ -1,4 +1,4 @@
-"""Writes docs/appendix/published_numbers.md: the numbers of real models, recomputed from the files that were published.
+"""The tables of docs/appendix/published_numbers.md: numbers of real models, recomputed from published files.
 
     python -m studies.published_numbers [DATA]
 
@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
 from equipoise.benchmarks.valse import SPLITS as VALSE
 from equipoise.core import stats
 from equipoise.core.errors import UserError
-from equipoise.core.files import atomic_write
 from equipoise.evaluation.record import Interval, ItemNumbers, Metrics, Numbers
 from equipoise.published.measuring import published_run
 from equipoise.report.tables import percent
-
-ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT.parent / "shared" / "data"
-PAGE = ROOT / "docs" / "appendix" / "published_numbers.md"
+from studies.harness import SHARED, table
+from studies.needs import existing
 
 # What was printed, and where. Winoground: Thrush et al. 2022, the table of all models.
 WINOGROUND = {
@@ -126,22 +122,6 @@ def share(numbers: Numbers, name: str, digits: int = 1, interval: bool = True) -
     return shown
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def sentence(data: Path) -> str:
-    flips = {name: share(within(data, name, False), "one_wording") for name in PREDICATE_NOUN}
-    others = ", ".join(f"{PREDICATE_NOUN[name]} {found} %" for name, found in flips.items() if name != "clip")
-    return (
-        'Turn "a man is wearing glasses" into "the man wears glasses", reword the wrong sentence alike, and **models '
-        f"change their answers** to 2,584 such questions: {others}. The photo is the same, and so is the meaning. For "
-        f"CLIP it is {flips['clip']} %, which says little: its accuracy is near chance here "
-        f"({percent(_split(predicate_noun(data, 'clip', False), 'first'), 'original')} %)."
-    )
-
-
 def _winoground(data: Path) -> str:
     rows = []
     for name, (title, printed) in WINOGROUND.items():
@@ -238,113 +218,19 @@ def _vsr(data: Path) -> str:
     return table(("model, wordings", "n", "right in the first", "right in both", "right in one"), rows)
 
 
-HEAD = """
-Made by `python -m studies.published_numbers` from the scores and outcomes that other people published; no model was run
-here. Every table names the command that prints its numbers, files as they lie in `../shared/data`. Percent; in brackets
-the 95% interval (images resampled; for text, image, group and pair Wilson's over examples). A tie is never a win.
-"""
-PREDICATE_NOUN_1 = """
-2,584 rows, 1,673 photos (Nikolaus et al. 2022). Each row has a right and a wrong sentence in two wordings that differ
-by article and verb form ("a girl is smiling", "the girl smiles"). *Orig.* is the accuracy per row in the first wording.
-*right in both* and *right in one* set each wording against its own wrong sentence; *right in one* is Brittleness.
-*pair* is the paper's accuracy: both mirrored rows right, chance 25.
-"""
-PREDICATE_NOUN_2 = """
-CLIP's 52 percent of rows look like chance, and its pairs are below it: in 64 percent of the pairs exactly one row is
-right, the same sentence preferred for both photos. Cut to the box of the right sentence, the paper's control, all
-models get most pairs right and flip less often. The pair accuracies are what the authors' script prints from these
-files (two digits: CLIP 0.20, LXMERT 0.57).
-
-Both right sentences against the *first* wrong one, as Equipoise defines Augmented accuracy and Brittleness (split
-`first`). CLIP is not in this table: its file holds a softmax over the two sentences of a wording, and 0.6 of one
-softmax is not more than 0.5 of another. Read as if it were, CLIP would come out with a Brittleness of 8.9 in place of
-19.4. `metrics` finds such files (all rows add up to 1) and judges each wording by itself. ViLBERT gives sentences of
-the second wording higher scores, right and wrong alike (0.25 and 0.22 on average, after 0.17 and 0.14): hence 16.4 here
-and 8.5 above.
-"""
-WINOGROUND_1 = """
-Equal to the paper's table in every digit. vl_compo prints 31.25 / 11.00 / 8.75 for CLIP: its own run of the model, two
-or three examples of 400 apart.
-"""
-VALSE_1 = """
-All 22 accuracies are the printed ones (Bugliarello et al. 2023). Their average is not VALSE's: they print the mean over
-all items, where VALSE's paper averages its 11 instruments, which gives 1.9 and 1.3 points less (coreference-hard is one
-eleventh of that, but 104 of 7,702 items). By VALSE's rule BLIP-2 is ahead of X-VLM, by theirs behind; neither
-difference is larger than the intervals. BLIP-2 has 11 ties, wrong here and there. Intervals resample items: without the
-annotation files (`--source`) it is not known which items share a photo.
-"""
-BIVLC_1 = """
-Equal to the paper's table. Its files hold right and wrong, no scores: a tie cannot be told from a wrong answer. All
-rows are consistent, and none has outcomes that no four scores could give (both texts right and both images wrong); the
-reader checks both. Finetuned with hard negative texts alone (TROHN-Text), CLIP gains 2.4 points on text and 9.8 on
-image.
-"""
-SUGARCREPE_1 = """
-*printed* is vl_compo's table by type, and for all pairs BiVLC's paper. The file has 7,512 rows, one of them the
-swap_obj pair (image 000000310622) that SugarCrepe withdrew and CLIP gets right; it is left out, and `metrics` says so:
-150 of 245 in place of 151 of 246 (61.38, as tables from before print it), and 5,750 of 7,511 in all. Six pairs of
-sentences are asked in two types.
-"""
-VSR_1 = """
-A generative model answers True or False to a statement of VSR's test split and to its rewording
-(Khagendra01/vlm-spatial-reasoning, d872aa2). *right in one* is the wording flip: the truth of one statement follows
-from the other, and the model gets only one of the two right. The first two rewordings keep the truth. The third turns
-it (above / below, left / right, in front of / behind), and only true statements count there, because "not above" does
-not entail "below". The rewordings are the source's: it also turns "against" and "at the side of" round, which
-`vsr-pairs` leaves out.
-"""
-
-
-def page(data: Path = DATA) -> str:
-    reason = "it needs the published files; `tests/test_published_numbers.py` runs it where they are"
-    metrics = f"<!-- not run: {reason} -->\n\n```bash\nequipoise metrics"
-    scores = "predicate_noun/scores/MODEL"
-    parts = [
-        "# Published numbers, recomputed",
-        f"> {sentence(data)}",
-        HEAD,
-        "## Predicate-noun dependencies: the same sentence twice",
-        f"{metrics} {scores}.csv {scores}_alt_sentences.csv --bench predicate-noun --source predicate_noun\n```",
-        PREDICATE_NOUN_1,
-        _wordings(data),
-        PREDICATE_NOUN_2,
-        _against_first(data),
-        "## Winoground",
-        f"{metrics} winoground_scores/FILE.jsonl --bench winoground\n```",
-        _winoground(data),
-        WINOGROUND_1,
-        "## VALSE",
-        f"{metrics} valse_scores/FILE.jsonl --bench valse\n```",
-        _valse(data),
-        VALSE_1,
-        "## BiVLC (outcomes only)",
-        f"{metrics} bivlc/FILE.csv --bench bivlc\n```",
-        _bivlc(data),
-        BIVLC_1,
-        "## SugarCrepe (outcomes only)",
-        f"{metrics} bivlc/SUGARCREPE_CORRECT_ViT-B-32.csv --bench sugarcrepe\n```",
-        _sugarcrepe(data),
-        SUGARCREPE_1,
-        "## VSR in two wordings (answers only)",
-        f"{metrics} {VSR}/full-MODEL_normal.csv.gz {VSR}/tierb_full-MODEL_WORDING.csv.gz --bench vsr-pairs\n```",
-        _vsr(data),
-        VSR_1,
-    ]
-    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+def tables(data: Path = SHARED) -> list[str]:
+    """In the order of the page."""
+    parts = (_wordings, _against_first, _winoground, _valse, _bivlc, _sugarcrepe, _vsr)
+    return [part(data) for part in parts]
 
 
 def main() -> None:
-    from studies.needs import existing  # a test loads this file without its folder
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=existing(*READ), nargs="?", default=str(DATA), help="(default: %(default)s)")
+    parser.add_argument("data", type=existing(*READ), nargs="?", default=str(SHARED), help="(default: %(default)s)")
     try:
-        made = page(parser.parse_args().data)
+        print("\n\n".join(tables(parser.parse_args().data)))
     except UserError as error:
         parser.error(str(error))
-    with atomic_write(PAGE) as handle:
-        handle.write(made)
-    print(f"wrote {PAGE}")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import json
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -293,7 +293,7 @@ def as_json(items: Sequence[Item]) -> str:
     """clean.json of these items: a line for every record that is dropped or lacks an article."""
     found = judge(items)
     splits = itertools.groupby(items, lambda item: item.tags["split"])
-    tables = {
+    tables: dict[str, Mapping[str, str | tuple[object, ...]]] = {
         "sha256": {split: fingerprint(list(group)) for split, group in splits},
         "dropped": found.dropped,
         "lost article": found.lost,

@@ -21,9 +21,8 @@ from equipoise.data.items import Item
 from equipoise.evaluation.metrics import SHARES
 from equipoise.evaluation.run import evaluate
 from equipoise.models import load_model
+from equipoise.models.clip import ClipModel
 from equipoise.train.data.batches import Part
-from equipoise.train.losses.clip import clip_loss
-from equipoise.train.recipe import Recipe
 from equipoise.train.run.loop import train
 from equipoise.train.run.options import Hardware
 from equipoise.world.splits import TESTS, UNSEEN, world_items, write_world
@@ -32,20 +31,6 @@ from studies.world_captions import PretrainingImages, PretrainingItems
 
 CHUNK = 2000
 VALIDATION = 2000  # items of each validation set
-
-
-def recipe(steps: int, batch: int) -> Recipe:
-    return Recipe(
-        name="world_base",
-        citation="Radford et al. 2021, Learning Transferable Visual Models From Natural Language Supervision",
-        terms={"clip": (1, clip_loss)},
-        batch_size=batch,
-        max_steps=steps,
-        lr=world.PRETRAINING["lr"],
-        warmup_steps=min(int(world.PRETRAINING["warmup_steps"]), steps),
-        grad_clip=1.0,
-        seed=int(world.PRETRAINING["seed"]),
-    )
 
 
 def _chunk(total: int, start: int) -> list[Item]:
@@ -86,13 +71,16 @@ def main() -> None:
     out: Path = arguments.out
     started = time.monotonic()
 
-    world.save(world.build_model(int(world.PRETRAINING["seed"])), out / "untrained")
+    seed, warmup = (int(world.PRETRAINING[name]) for name in ("seed", "warmup_steps"))
+    world.save(world.build_model(seed), out / "untrained")
     part = pretraining_part(arguments.scenes)
     print(f"{len(part.items):,} pictures drawn after {time.monotonic() - started:.0f} s", flush=True)
+    untrained = load_model(f"hf:{out / 'untrained'}", device=arguments.device)
+    assert isinstance(untrained, ClipModel)
     folder = train(
-        recipe(arguments.steps, arguments.batch),
+        world.pretraining("world_base", arguments.steps, arguments.batch, min(warmup, arguments.steps), seed),
         [part],
-        load_model(f"hf:{out / 'untrained'}", device=arguments.device),
+        untrained,
         out / "run",
         # compiling takes longer than so small a model gains by it
         hardware=Hardware(arguments.device, arguments.workers, compiled=False),

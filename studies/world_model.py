@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.core.files import write_json
+from equipoise.train.losses.clip import clip_loss
+from equipoise.train.recipe import Recipe
 from equipoise.world.draw import PIXELS
 from equipoise.world.sentences import TEMPLATES
 from equipoise.world.vocabulary import FAMILIES, FILLERS, plural
@@ -89,7 +92,16 @@ def build_tokenizer() -> CLIPTokenizer:
     return CLIPTokenizer(vocab=vocab, merges=list(merges()), model_max_length=CONTEXT)
 
 
-def build_model(seed: int = 0) -> CLIPModel:
+def pretraining(name: str, steps: int, batch: int, warmup: int, seed: int, epochs: int = 1) -> Recipe:
+    return Recipe(
+        name=name,
+        citation="Radford et al. 2021, Learning Transferable Visual Models From Natural Language Supervision",
+        terms={"clip": (1, clip_loss)}, batch_size=batch, epochs=epochs, max_steps=steps, lr=PRETRAINING["lr"],
+        warmup_steps=warmup, grad_clip=1.0, seed=seed,
+    )  # fmt: skip
+
+
+def build_model(seed: int = 0, text: Mapping[str, int] = TEXT, vision: Mapping[str, int] = VISION) -> CLIPModel:
     """The untrained model, the same weights for the same seed."""
     import torch
     from transformers import CLIPConfig, CLIPModel
@@ -101,7 +113,7 @@ def build_model(seed: int = 0) -> CLIPModel:
         "eos_token_id": tokenizer.eos_token_id,
         "pad_token_id": tokenizer.pad_token_id,
     }
-    config = CLIPConfig(text_config={**TEXT, **ids}, vision_config=dict(VISION), projection_dim=TOWER["projection_dim"])
+    config = CLIPConfig(text_config={**text, **ids}, vision_config=dict(vision), projection_dim=TOWER["projection_dim"])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return CLIPModel(config)

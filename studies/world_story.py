@@ -43,9 +43,6 @@ KEYS = {  # our column: keys there
     "retrieval": [f"{way}@{top}" for way in ("t2i", "i2t") for top in (1, 5, 10)],
 }
 RUNS = Path(__file__).parent
-OLD = {"max_steps": 200, "warmup_steps": 20, "lr": 6e-4, "freeze": None}  # both towers, as the demo was before
-OLD_ROWS = {USUAL.label: USUAL, BOTH.label: replace(BOTH, data="usual"), OURS.label: replace(OURS, data="usual")}
-OLD_AS = {"usual + positives": BOTH.label, "matched negatives": USUAL.label}  # it had one kind of negatives
 
 
 def on_photos(path: Path) -> dict[str, dict[str, float]]:
@@ -104,25 +101,18 @@ def main() -> None:
     options = parser.parse_args()
     story = world_story(options.tests, steps=options.steps, lr=options.lr, split=options.split)
     story = replace(story, device=options.device, processes=options.jobs, base=load_model("world", device="cpu"))
-    models = measure(options.out / "new", story, (*ROWS, *MORE), range(options.seeds))
+    models = measure(options.out, story, (*ROWS, *MORE), range(options.seeds))
     print(in_lines(story, models))
     shown = {row.label: models[row.label] for row in ROWS}
     print(f"n = {2 * options.tests:,} reworded items, half of them with unseen words; {options.seeds} seeds")
     print("\n".join(findings(changes(shown, story.columns), changes(shown, story.columns, BASE.label))))
 
-    before = replace(story, settings={**story.settings, **OLD, "max_steps": min(2 * options.steps, OLD["max_steps"])})
-    old = measure(options.out / "old", before, (BASE, CONTROL, *OLD_ROWS.values()), range(1))
-    old_points = on_world(old, story)
-    old_points |= {label: old_points[other] for label, other in OLD_AS.items()}
-    print("\nBefore (both towers finetuned, usual negatives for all), points against captions alone:")
-    for label in OLD_ROWS:
-        print(f"{label:20}" + ", ".join(f"{column} {value:+.1f}" for column, value in old_points[label].items()))
     print("\nSpearman's correlation with photographs, over recipes and columns (points against captions alone):")
-    new_points = on_world(models, story)
+    points = on_world(models, story)
     for tower, name in (("m", "MiniLM"), ("s", "from scratch")):
         photos = on_photos(RUNS / "coco" / "results" / f"{tower}.jsonl")
-        (was, n), (now, _) = agreement(old_points, photos), agreement(new_points, photos)
-        print(f"COCO {name:13} n = {n}: before {was:+.2f}, now {now:+.2f}")
+        correlation, n = agreement(points, photos)
+        print(f"COCO {name:13} n = {n}: {correlation:+.2f}")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from studies.harness import ROOT
+
 PACKAGE = ROOT / "src" / "equipoise"
 PAGE = ROOT / "docs" / "appendix" / "decisions.md"
 MARKS = ("Where paper and code differ", "Paper and code agree")

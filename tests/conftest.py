@@ -16,8 +16,11 @@ import typer.main
 import typer.testing
 from tests import own_records
 
+from equipoise.benchmarks import crepe
 from equipoise.benchmarks.ceilings import ceilings
+from equipoise.benchmarks.replace import build as replace
 from equipoise.core import progress
+from equipoise.data.items import Item
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.results import read_result
 
@@ -57,6 +60,22 @@ def _one_tree_of_commands() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typer.main, "get_command", built)
         patch.setattr(typer.testing, "_get_command", built)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_power_cut() -> Iterator[None]:
+    """Every file that is written would wait for the disk, thousands of times; no test can cut the power."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)  # which refuses a closed file too
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _frozen_objects_are_not_counted() -> Iterator[None]:
+    """Each command asks whether there are any: Python counts a million, for 20 ms."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "get_freeze_count", lambda: 1)
         yield
 
 
@@ -107,6 +126,17 @@ def shared_data() -> Path:
 def whole_data() -> Path | None:
     """The whole annotation files, for tests that run without them and check more with them."""
     return SHARED_DATA if SHARED_DATA.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def replace_items(shared_data: Path) -> list[Item]:
+    """REPLACE, all 27,443 items, read once: nothing changes one."""
+    return replace.load(shared_data / "vl_checklist")
+
+
+@pytest.fixture(scope="session")
+def crepe_items(shared_data: Path) -> list[Item]:
+    return crepe.load(shared_data / "crepe", [])
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import pickle
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +29,7 @@ from equipoise.evaluation.scores import ItemScores
 from equipoise.evaluation.sets.rows import RetrievalRow
 
 
+@functools.cache
 def small() -> Story:
     return world_story(tests=40, finetuning=48, steps=3)
 
@@ -236,10 +238,11 @@ COLUMNS = (
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def told(make_record: Callable[..., RunRecord]) -> Callable[..., Models]:
     """Models, given for each how many of 400 items are right and how many more are brittle, and its searches' rank."""
 
+    @functools.cache
     def one(label: str, right: int, brittle: int, rank: int) -> Finetuned:
         rows = [
             ItemScores(
@@ -265,9 +268,15 @@ def told(make_record: Callable[..., RunRecord]) -> Callable[..., Models]:
     return build
 
 
-def test_a_harm_is_said_in_the_headline(told: Callable[..., Models]) -> None:
+@pytest.fixture(scope="module")
+def changed(told: Callable[..., Models]) -> Callable[[int, int], Any]:
+    """Every cell of the table, where so many of the usual negatives' 400 items are right, and so many brittle."""
+    return functools.cache(lambda right, brittle: changes(told({USUAL.label: (right, brittle)}), COLUMNS))
+
+
+def test_a_harm_is_said_in_the_headline(told: Callable[..., Models], changed: Callable[[int, int], Any]) -> None:
     models = told({USUAL.label: (120, 220)})
-    found = changes(models, COLUMNS)
+    found = changed(120, 220)
     line = headline(found, COLUMNS)
     assert line.startswith("With the usual hard negatives the usual score rises by 25.0 points [")
     assert "reworded with unseen words falls by 20.0 points" in line and "rejects captions that are still right" in line
@@ -282,9 +291,8 @@ def test_a_harm_is_said_in_the_headline(told: Callable[..., Models]) -> None:
     assert all(cell.endswith(", p = 1.0000") for cell in parts["Equipoise, against captions alone"])
 
 
-def test_what_is_not_clear_is_not_claimed(told: Callable[..., Models]) -> None:
-    models = told({USUAL.label: (201, 40)})
-    found = changes(models, COLUMNS)
+def test_what_is_not_clear_is_not_claimed(changed: Callable[[int, int], Any]) -> None:
+    found = changed(201, 40)
     line = headline(found, COLUMNS)
     assert line.count("shows no significant change") == 4 == line.count(", p = ") and "still right" not in line
     assert all("not significant" in part for part in findings(found, found)[0].split("; "))
@@ -306,8 +314,8 @@ def test_a_p_value_of_zero_is_a_small_one(told: Callable[..., Models], monkeypat
     assert changes(told({USUAL.label: (120, 220)}), COLUMNS)[USUAL.label]["usual score"].significant
 
 
-def test_the_corrected_table_counts_every_cell(told: Callable[..., Models]) -> None:
-    found = changes(told({USUAL.label: (170, 110)}), COLUMNS)
+def test_the_corrected_table_counts_every_cell(changed: Callable[[int, int], Any]) -> None:
+    found = changed(170, 110)
     one = found[USUAL.label]["reworded, seen words"]
     assert one.p is not None and one.adjusted is not None and one.adjusted > 2 * one.p
     assert sum(len(row) for row in found.values()) == 3 * len(COLUMNS)
@@ -335,9 +343,9 @@ def test_the_picture_is_an_item_that_the_usual_negatives_broke(told: Callable[..
     assert picture(told({}), "replace", _Dot(), texts) is None
 
 
-def test_the_chart_marks_gain_loss_and_nothing_clear(told: Callable[..., Models]) -> None:
-    drawn = str(chart(changes(told({USUAL.label: (120, 220)}), COLUMNS), COLUMNS))
+def test_the_chart_marks_gain_loss_and_nothing_clear(changed: Callable[[int, int], Any]) -> None:
+    drawn = str(chart(changed(120, 220), COLUMNS))
     assert drawn.count('class="mark gain"') == 1 and drawn.count('class="mark loss"') == 2
     assert drawn.count('class="mark hollow"') == 9
     assert ">40<" in drawn and 'x="81.25%"' in drawn  # +25 points: beyond 20, and inside the axis
-    assert ">20<" in str(chart(changes(told({USUAL.label: (190, 60)}), COLUMNS), COLUMNS))
+    assert ">20<" in str(chart(changed(190, 60), COLUMNS))

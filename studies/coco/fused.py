@@ -86,7 +86,7 @@ class FusedTowers(MatchingTowers):
 
     def texts(self, chunk: Any) -> tuple[Tensor, Tensor | None, Tensor | None]:
         chunk = chunk[:, :LONGEST]
-        features, self._read = self.network.read(chunk, self._mask(chunk))
+        features, self._states = self.network.read(chunk, self._mask(chunk))
         return self._unit(features), None, None
 
     def match(self, features: Features, batch: Batch, states: Tensor, seed: int) -> None:
@@ -96,6 +96,7 @@ class FusedTowers(MatchingTowers):
             there = positive != MISSING
             images, texts = torch.cat([images, batch.fields["image"][there]]), torch.cat([texts, positive[there]])
             matching = torch.cat([matching, matching.new_ones(len(texts) - len(matching))])
-        mask = self._mask(batch.texts[0][:, :LONGEST])[texts]
+        (chunk,) = (chunk for chunk in batch.texts if isinstance(chunk, Tensor))
+        mask = self._mask(chunk[:, :LONGEST])[texts]
         features.matching = matching
-        features.match = self.network.match(states[images], self._read[texts], mask).to(self.dtype)
+        features.match = self.network.match(states[images], self._states[texts], mask).to(self.dtype)

@@ -33,7 +33,7 @@ def source(photos: str) -> ImageSource:
 
 
 @cache
-def items_of(path: str) -> list[Item]:
+def items_of(path: str) -> Sequence[Item]:
     return load_items(path)
 
 
@@ -64,7 +64,7 @@ def photos_of_kinds(data: str, split: str) -> list[str]:
     return [item.image.path for item in (*own, *classes_of(data, split)) if item.image]
 
 
-def classes_of(data: str, split: str) -> list[Item]:
+def classes_of(data: str, split: str) -> Sequence[Item]:
     """Photos whose caption is the name of a class; only test has some, and where more.py made them."""
     path = Path(data) / "classes.jsonl"
     return items_of(str(path)) if split == "test" and path.exists() else []

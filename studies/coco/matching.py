@@ -87,7 +87,7 @@ def grids(out: str, splits: tuple[str, ...], views: tuple[int, ...], device: str
     parts = [torch.load(path, mmap=True, weights_only=True) for path in files]
     count = [part.shape[1] for part in parts]
     whole = torch.empty((len(views), sum(count), *parts[0].shape[2:]), dtype=torch.half, device=device)
-    for part, to in zip(parts, whole.split(count, 1), strict=True):
+    for part, to in zip(parts, torch.split(whole, count, 1), strict=True):
         for number, view in enumerate(views):
             to[number].copy_(part[min(view, len(part) - 1)])
     return whole
@@ -133,7 +133,7 @@ class Matcher:
         self.photo = {name: place for place, name in enumerate(names)}
         grid = grids(where["out"], TESTED, (0,), self.device)[0]
         with precision(self.device == "cuda"):
-            self.states = torch.cat([network.look(part.float())[1] for part in grid.split(500)])
+            self.states = torch.cat([network.look(part.float())[1] for part in torch.split(grid, 500)])
 
     @torch.inference_mode()
     def __call__(self, photos: Sequence[str], texts: Sequence[str], size: int = 1000) -> NDArray[np.float32]:
@@ -220,9 +220,9 @@ def work(task: tuple[str, int, dict[str, str]]) -> None:
             row["loss"] = fit(network, recipe, TEXTS[row["train"]], trained, where)
         row |= {"seed": seed, "split": "test", "taught": round(time.monotonic() - started, 1)}
         pooled = judging.pooled(f"{where['out']}/pooled-{base}.npz")
-        scores = [out / "scores" / f"{name}{part}-{seed}.npz" for part in ("", "-itm")]
-        found = [judging.judge(trained.model, data, f"{data}/photos", "test", pooled, judging.tokens("x"), scores[0])]
-        found += [judge(Matcher(network, trained, where), pooled, *scores, data)]
+        contrast, head = (out / "scores" / f"{name}{part}-{seed}.npz" for part in ("", "-itm"))
+        found = [judging.judge(trained.model, data, f"{data}/photos", "test", pooled, judging.tokens("x"), contrast)]
+        found += [judge(Matcher(network, trained, where), pooled, contrast, head, data)]
     except Exception as error:  # one model that fails must not cost the others
         print(f"{name}-{seed}: {type(error).__name__}: {error}", flush=True)
         return

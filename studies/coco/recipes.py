@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from equipoise.train.losses.keep import keep
+from equipoise.train.losses.masked import Term
 from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.svlc import svlc_analogy
 from equipoise.train.recipe import Recipe
@@ -22,8 +23,12 @@ def paper_keep() -> Recipe:
 def paper_margin() -> Recipe:
     """The paper's recipe with our two negatives, and caption and positive each above them by a margin."""
     recipe = hard_positives_kamath_2024()
-    terms = {**recipe.terms, "negative": (0.5, RankEach(0.0, 3.0))}
-    return replace(recipe, terms=terms, needs=replace(recipe.needs, negatives=(REPLACE, SWAP)))
+    margin: Term = RankEach(0.0, 3.0)
+    return replace(
+        recipe,
+        terms={**recipe.terms, "negative": (0.5, margin)},
+        needs=replace(recipe.needs, negatives=(REPLACE, SWAP)),
+    )
 
 
 def ce_clip_positives() -> Recipe:

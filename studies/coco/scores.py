@@ -32,7 +32,7 @@ def numbers(names: Sequence[str], photos: Sequence[str]) -> NDArray[np.int16]:
 def write_scores(path: Path, arrays: Arrays) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as handle:
-        np.savez_compressed(handle, **arrays)
+        np.savez_compressed(handle, allow_pickle=False, **dict(arrays))
 
 
 def read_scores(path: Path) -> dict[str, NDArray[Any]]:

@@ -12,7 +12,7 @@ import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from copy import copy
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -24,9 +24,11 @@ from numpy.typing import NDArray
 from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
-from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.metrics import ROWS, Metric
+from equipoise.evaluation.outcomes import Outcomes, outcomes_of
 from equipoise.evaluation.record import Change
-from equipoise.evaluation.scores import ItemScores, Lists, Scores
+from equipoise.evaluation.scores import ItemScores, Scores
+from studies import harness
 from studies.coco import every
 from studies.coco.bases import score
 from studies.coco.choice import worth
@@ -56,9 +58,12 @@ from studies.coco.labels import (
     TOWERS,
     WORDS,
 )
+from studies.coco.retrieval import outcomes
 from studies.coco.scores import read_scores
+from studies.tables.lib.published import rows as printed_rows
 
 RESULTS = Path(__file__).parent / "results"
+Bools = NDArray[np.bool_]
 
 
 @cache
@@ -96,24 +101,39 @@ def averaged(tower: str) -> dict[str, float]:
     return found
 
 
+class Kept(LoadedRun):
+    """Of the metrics only those that are printed: the others would take most of the time."""
+
+    @property
+    def metrics(self) -> list[Metric]:
+        return [row for row in ROWS if row.name in METRICS]
+
+
 @cache
-def unscored(tower: str, kind: str) -> Scores:
-    """The items of a kind, which all its runs share."""
-    return Scores(
+def unscored(tower: str, kind: str) -> Outcomes:
+    """The items of a kind, which all its runs share; each with the scores of a tie."""
+    return outcomes_of(Scores(
         ItemScores(
             id=f"{part}/{place}", image=str(photo), caption=0.0, positives=[0.0], negatives=[0.0], tags={"part": part}
         )
         for part in JOINED.get(kind, (kind,))
         for place, photo in enumerate(scores(tower)[f"{part}/photo"].tolist())
-    )
+    ))  # fmt: skip
 
 
 @cache
-def run(tower: str, model: str, kind: str) -> LoadedRun:
-    held = np.concatenate([scores(tower)[f"{model}/{part}"] for part in JOINED.get(kind, (kind,))], 1)
-    rows = copy(unscored(tower, kind))
-    rows.right = Lists.of(held.T.ravel(), np.full(len(rows), 2))
-    return LoadedRun(Path(model), (), rows, outcomes_of(rows))
+def run(tower: str, model: str, kind: str) -> Kept:
+    whole = unscored(tower, kind)
+    columns = zip(*(outcome(tower, model, part) for part in JOINED.get(kind, (kind,))), strict=True)
+    original, augmented, brittle = map(np.concatenate, columns)
+    return Kept(Path(model), (), whole.rows, replace(whole, original=original, augmented=augmented, brittle=brittle))
+
+
+@cache
+def outcome(tower: str, model: str, part: str) -> tuple[Bools, Bools, Bools]:
+    """Original, Augmented, Brittle of every item; a tie is never a win."""
+    c, p = scores(tower)[f"{model}/{part}"]
+    return outcomes(c, p, np.zeros_like(c))
 
 
 def seeds(tower: str, *names: str) -> list[int]:
@@ -128,18 +148,17 @@ def common(tower: str) -> list[int]:
 
 def mean(tower: str, name: str, kind: str, metric: str, only: Sequence[int]) -> float:
     """In percent, over these bases and the parts of the kind."""
-    held = scores(tower)
     rows = [row for row in models(tower)[name] if row["seed"] in only]
-    found = []
-    for row, part in product(rows, JOINED.get(kind, (kind,))):
-        c, p = held[f"{name}-{row['seed']}/{part}"]
-        outcome = {
-            "original": c > 0,
-            "augmented": (c > 0) & (p > 0),
-            "brittleness": ((c > 0) & (p < 0)) | ((c < 0) & (p > 0)),
-        }
-        found.append(outcome[metric].mean())
+    found = [
+        share(tower, f"{name}-{row['seed']}", part, METRICS.index(metric))
+        for row, part in product(rows, JOINED.get(kind, (kind,)))
+    ]
     return 100 * float(np.mean(found))
+
+
+@cache
+def share(tower: str, model: str, part: str, place: int) -> float:
+    return float(outcome(tower, model, part)[place].mean())
 
 
 def compared(
@@ -150,8 +169,8 @@ def compared(
         if not {after, before} <= models(tower).keys() or kind not in kinds_of(tower):
             continue
         own = seeds(tower, after, before)
-        sides = ([run(tower, f"{name}-{seed}", kind) for seed in own] for name in (before, after))
-        whole = compare_models(*sides, path=("part",))
+        first, second = ([run(tower, f"{name}-{seed}", kind) for seed in own] for name in (before, after))
+        whole = compare_models(first, second, path=("part",))
         for metric in METRICS:
             change = whole[metric]
             assert change is not None
@@ -173,51 +192,56 @@ def kinds_of(tower: str) -> list[str]:
     return [kind for kind in KINDS if all(f"{part}/photo" in scores(tower) for part in JOINED.get(kind, (kind,)))]
 
 
-def summary(tower: str, names: Iterable[str], title: str, only: Sequence[int]) -> None:
-    """One number of each kind, recall and the correlation with people's ratings."""
-    heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
-    print(f"| {title} | " + " | ".join(heads) + " | recalls | CxC | bases |")
-    print("| --- |" + " ---: |" * (len(SUMMARY) + 3))
+def show(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
+    print(harness.table(list(heads), rows), end="\n\n")
+
+
+def heads_of(columns: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in columns]
+
+
+def summary(tower: str, names: Iterable[str], title: str, only: Sequence[int], printed: str = "") -> None:
+    """One number of each kind, recall, the correlation with people's ratings, and what the papers print."""
+    rows = []
     for name in (name for name in names if name in models(tower)):
-        cells = [f"{mean(tower, name, kind, metric, only):.1f}" for kind, metric in SUMMARY]
-        rows = [row["found"] for row in models(tower)[name] if row["seed"] in only]
-        cells += [f"{np.mean([score(row) for row in rows]):.1f}", f"{np.mean([row['experts'] for row in rows]):.1f}"]
-        print(f"| {(NAMES | MORE)[name]} | " + " | ".join(cells) + f" | {len(rows)} |")
-    print()
+        found = [row["found"] for row in models(tower)[name] if row["seed"] in only]
+        values = [mean(tower, name, kind, metric, only) for kind, metric in SUMMARY]
+        values += [float(np.mean([score(row) for row in found])), float(np.mean([row["experts"] for row in found]))]
+        theirs = [published(name)] if printed else []
+        rows.append([(NAMES | MORE)[name], *(f"{value:.1f}" for value in values), str(len(found)), *theirs])
+    show((title, *heads_of(SUMMARY), "recalls", "CxC", "bases", *([printed] if printed else [])), rows)
 
 
 def short() -> None:
     """The table of docs/coco.md: MiniLM, the first three bases."""
     columns, only = [SUMMARY[place] for place in (2, 3, 0, 1)], common("m")
     heads = [f"{KINDS[kind]}: {metric.capitalize()}{' accuracy' * (metric in METRICS[:2])}" for kind, metric in columns]
-    print("| finetuned on | " + " | ".join(heads) + " | recalls |")
-    print("| --- |" + " ---: |" * (len(columns) + 1))
-    print("| by chance | " + " | ".join(CHANCE[metric] for _, metric in columns) + " | |")
+    rows = [["by chance", *(CHANCE[metric] for _, metric in columns), ""]]
     for name, said in SHOWN.items():
-        rows = [row for row in models("m")[name] if row["seed"] in only]
         values = [mean("m", name, kind, metric, only) for kind, metric in columns]
-        values.append(np.mean([score(row["found"]) for row in rows]))
-        print(f"| {said} | " + " | ".join(f"{value:.1f}" for value in values) + " |")
+        values.append(float(np.mean([score(row["found"]) for row in models("m")[name] if row["seed"] in only])))
+        rows.append([said, *(f"{value:.1f}" for value in values)])
+    show(("finetuned on", *heads, "recalls"), rows)
 
 
 def ablation(title: str, names: Sequence[str]) -> None:
     """On the bases that all of these models have, and what the papers print."""
     names = [name for name in names if name in models("m")]
-    summary("m", names, title, seeds("m", *names))
-    published = json.loads((RESULTS.parents[1] / "tables" / "published.json").read_text(encoding="utf-8"))
-    cells = []
-    for name in (name for name in names if name in PRINTED):
-        what, table, row, places = PRINTED[name]
-        cells.append(f"{what} " + " / ".join(str(published[table]["rows"][row][place]) for place in places))
-    if cells:
-        print(f"Published for CLIP ViT-B/32 ({PUBLISHED[len(places)]}): {'; '.join(cells)}.\n")
+    places = {len(PRINTED[name][2]) for name in names if name in PRINTED}
+    printed = f"published for CLIP ViT-B/32 ({PUBLISHED[places.pop()]})" if places else ""
+    summary("m", names, title, seeds("m", *names), printed)
+
+
+def published(name: str) -> str:
+    if name not in PRINTED:
+        return ""
+    table, row, places = PRINTED[name]
+    return " / ".join(str(printed_rows(table)[row][place]) for place in places)
 
 
 def changes(names: Sequence[str]) -> None:
     """Models that do not all have the same bases: what each changes against captions alone, on its own bases."""
-    heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
-    print("| change against captions alone, on own bases | " + " | ".join(heads) + " | recalls | CxC | bases |")
-    print("| --- |" + " ---: |" * (len(SUMMARY) + 3))
+    lines = []
     for name in (name for name in names if name in models("m")):
         only = seeds("m", name, "control")
 
@@ -227,57 +251,55 @@ def changes(names: Sequence[str]) -> None:
             return np.array([*found, np.mean([score(row) for row in rows]), np.mean([row["experts"] for row in rows])])
 
         cells = [f"{value:+.1f}" for value in means(name) - means("control")]
-        print(f"| {(NAMES | MORE)[name]} | " + " | ".join(cells) + f" | {len(only)} |")
-    print()
+        lines.append([(NAMES | MORE)[name], *cells, str(len(only))])
+    show(("change against captions alone, on own bases", *heads_of(SUMMARY), "recalls", "CxC", "bases"), lines)
 
 
 def parts_of_ours() -> None:
     """What each part does to REPLACE on the first base, the only one that the variants and the whole recipe share."""
-    print("| on the first base, minus the whole recipe | REPLACE: Aug. | REPLACE: Brit. |\n| --- | ---: | ---: |")
+    columns = [("replace", metric) for metric in METRICS[1:]]
+    rows = []
     for name in (name for name in MORE if name.startswith("ours-") and name in models("m")):
-        cells = (mean("m", name, "replace", of, [0]) - mean("m", "ours", "replace", of, [0]) for of in METRICS[1:])
-        print(f"| {MORE[name]} | " + " | ".join(f"{value:+.1f}" for value in cells) + " |")
-    print()
+        cells = (mean("m", name, *column, [0]) - mean("m", "ours", *column, [0]) for column in columns)
+        rows.append([MORE[name], *(f"{value:+.1f}" for value in cells)])
+    show(("on the first base, minus the whole recipe", *heads_of(columns)), rows)
 
 
 def first_places() -> None:
-    print("| text-to-image R@1 of the bases | lowest | mean | highest |\n| --- | ---: | ---: | ---: |")
+    rows = []
     for tower, title in TOWERS.items():
         found = [row["found"]["t2i@1"] for row in models(tower)["base"]]
-        print(f"| {title} | " + " | ".join(f"{value:.1f}" for value in (min(found), np.mean(found), max(found))) + " |")
-    print()
+        rows.append([title, *(f"{value:.1f}" for value in (min(found), np.mean(found), max(found)))])
+    show(("text-to-image R@1 of the bases", "lowest", "mean", "highest"), rows)
 
 
-def replace(found: Mapping[str, float], metric: str) -> float:
+def of_replace(found: Mapping[str, float], metric: str) -> float:
     return float(np.mean([found[f"{part}/{metric}"] for part in JOINED["replace"]]))
 
 
 def shares(tower: str) -> None:
     """What averaging with the base trades: REPLACE against recall, for the training that was chosen on dev."""
-    print(f"| {TOWERS[tower]}, chosen on dev | " + " | ".join(f"{share:.1f}" for share in SHARES) + " |")
-    print("| --- |" + " ---: |" * len(SHARES))
+    lines = []
     for name in (name for name in NAMES if "-best" in name and name in models(tower)):
         cells = []
         for share in SHARES:
             rows = models(tower)["base"] if share == 0 else models(tower).get(f"{name}.{share}", models(tower)[name])
             found = [
-                [*(replace(row["found"], metric) for metric in METRICS[1:]), score(row["found"])]
+                [*(of_replace(row["found"], metric) for metric in METRICS[1:]), score(row["found"])]
                 for row in rows if row["seed"] in common(tower)
             ]  # fmt: skip
             chosen = f"{name}.{share}" not in models(tower) and share > 0
             cells.append(" / ".join(f"{value:.1f}" for value in np.mean(found, 0)) + chosen * " (chosen)")
-        print(f"| {NAMES[name].removeprefix('chosen on dev: ')} | " + " | ".join(cells) + " |")
-    print()
+        lines.append([NAMES[name].removeprefix("chosen on dev: "), *cells])
+    show((f"{TOWERS[tower]}, chosen on dev", *map(str, SHARES)), lines)
 
 
 def mixed(tower: str) -> None:
     """Averaged with captions alone: changes on REPLACE over the base, of recalls and CxC over captions alone."""
-    print(f"| {TOWERS[tower]}, averaged with captions alone | " + " | ".join(map(str, SHARES[1:])) + " |")
-    print("| --- |" + " ---: |" * len(SHARES[1:]))
 
     def cell(rows: Sequence[dict[str, Any]]) -> str:
         changes = [
-            [*(replace(row["found"], metric) - replace(base[row["seed"]], metric) for metric in METRICS[1:]),
+            [*(of_replace(row["found"], metric) - of_replace(base[row["seed"]], metric) for metric in METRICS[1:]),
              score(row["found"]) - score(control[row["seed"]]),
              row["found"]["experts"] - control[row["seed"]]["experts"]]
             for row in rows
@@ -285,34 +307,30 @@ def mixed(tower: str) -> None:
         return " / ".join(f"{value:+.1f}" for value in np.mean(changes, 0))
 
     base, control = ({row["seed"]: row["found"] for row in models(tower)[name]} for name in ("base", "control"))
+    lines = []
     for name, chosen in averaged(tower).items():
         cells = [cell(models(tower)[f"{name}.{share}"]) + (share == chosen) * " (chosen)" for share in SHARES[1:]]
-        print(f"| {MIXED[name]} | " + " | ".join(cells) + " |")
+        lines.append([MIXED[name], *cells])
         own = {row["seed"] for row in models(tower)[name]}
         rows = [row for row in models(tower)[name.removesuffix("+captions")] if row["seed"] in own]
         cells = [cell(rows) if share == rows[0]["wise"] else "" for share in SHARES[1:]]
-        print(f"| {MIXED[name]}, averaged with the base | " + " | ".join(cells) + " |")
-    print()
+        lines.append([f"{MIXED[name]}, averaged with the base", *cells])
+    show((f"{TOWERS[tower]}, averaged with captions alone", *map(str, SHARES[1:])), lines)
 
 
 def fused() -> None:
     """Both parts of each model with a matching head; the head's recalls are of the contrastive part's first ten."""
     only = seeds("x", *(name for name in FUSED if name in models("x")))
-    heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
-    print("| finetuned with | judged by | " + " | ".join(heads) + " | recalls | bases |")
-    print("| --- | --- |" + " ---: |" * (len(SUMMARY) + 2))
+    lines = []
     for (name, said), (part, judge) in product(FUSED.items(), (("", "cosine"), ("-itm", "matching head"))):
         if rows := [row["found"] for row in models("x").get(f"{name}{part}", ()) if row["seed"] in only]:
             cells = [f"{mean('x', f'{name}{part}', kind, metric, only):.1f}" for kind, metric in SUMMARY]
-            cells += [f"{np.mean([score(row) for row in rows]):.1f}", str(len(rows))]
-            print(f"| {said} | {judge} | " + " | ".join(cells) + " |")
-    print()
+            lines.append([said, judge, *cells, f"{np.mean([score(row) for row in rows]):.1f}", str(len(rows))])
+    show(("finetuned with", "judged by", *heads_of(SUMMARY), "recalls", "bases"), lines)
 
 
 def retrieval(tower: str) -> None:
     """The mean of six recalls against captions alone, resampling photos and bases."""
-    print(f"| {TOWERS[tower]}, mean of three recalls | text-to-image | image-to-text | of six, minus captions alone |")
-    print("| --- | ---: | ---: | ---: |")
     held, rng = scores(tower), np.random.default_rng(0)
     photo = held["captions/photo"].astype(int)
 
@@ -326,6 +344,7 @@ def retrieval(tower: str) -> None:
             )
         return found
 
+    lines = []
     for name, said in ((name, said) for name, said in (NAMES | MIXED).items() if name in models(tower)):
         rows = [row["found"] for row in models(tower)[name] if row["seed"] in common(tower) or name in MIXED]
         ways = (
@@ -333,16 +352,17 @@ def retrieval(tower: str) -> None:
         )
         own = seeds(tower, name, "control")
         change = np.stack([hits(name, seed) - hits("control", seed) for seed in own])
-        drawn = []
+        many, draws = change.shape[1], []
         for _ in range(2000):
             bases = rng.integers(len(own), size=max(1, len(own) - 1))  # one less: few bases spread too little
-            photos = rng.integers(change.shape[1], size=change.shape[1])
-            drawn.append(change[bases].mean(0)[photos].sum())
+            draws.append((bases, np.bincount(rng.integers(many, size=many), minlength=many)))
+        chosen, times = map(np.stack, zip(*draws, strict=True))
+        drawn = np.take_along_axis(times.astype(float) @ change.T, chosen, 1).mean(1)
         low, high = np.quantile(drawn, (0.025, 0.975))
         cell = "" if name == "control" else f"{change.mean(0).sum():+.1f} [{low:+.1f}, {high:+.1f}]"
-        said += " (averaged with captions alone)" * (name in MIXED)
-        print(f"| {said} | " + " | ".join((*ways, cell)) + " |")
-    print()
+        lines.append([said + " (averaged with captions alone)" * (name in MIXED), *ways, cell])
+    heads = ("text-to-image", "image-to-text", "of six, minus captions alone")
+    show((f"{TOWERS[tower]}, mean of three recalls", *heads), lines)
 
 
 def search(tower: str) -> None:
@@ -350,37 +370,34 @@ def search(tower: str) -> None:
     rows = {row["name"]: row for own in models(tower, "search").values() for row in own}
     control = rows.pop("control")["found"]
     kinds = [key for key in control if key.endswith("/augmented") and key != "swap/augmented"]  # as in run.chosen
-    print(f"| {TOWERS[tower]}, dev | training texts | rate | epochs | " + " | ".join(map(str, SHARES[1:])) + " |")
-    print("| --- | --- | ---: | ---: |" + " ---: |" * len(SHARES[1:]))
 
     def said(found: dict[str, float]) -> str:
         """Mean Augmented accuracy / its change on the kind that loses most / recalls."""
         least = min(found[kind] - control[kind] for kind in kinds)
         return f"{np.mean([found[kind] for kind in kinds]):.1f} / {least:+.1f} / {score(found):.1f}"
 
-    print("| captions alone | | 5e-05 | 1 |" + " |" * (len(SHARES) - 2) + f" {said(control)} |")
+    lines = [["captions alone", "", "5e-05", "1", *[""] * (len(SHARES) - 2), said(control)]]
     for name, row in sorted(rows.items(), key=lambda own: list(CONTEST).index(own[0].split(".")[0])):
         if row["wise"] == 1:
             cells = [said(rows[name if share == 1 else f"{name}.{share}"]["found"]) for share in SHARES[1:]]
             about = (CONTEST[name.split(".")[0]], TAUGHT_ON[row["train"]], f"{5e-5 * row['speed']:.2g}")
-            print("| " + " | ".join((*about, str(row["options"]["epochs"]), *cells)) + " |")
-    print()
+            lines.append([*about, str(row["options"]["epochs"]), *cells])
+    show((f"{TOWERS[tower]}, dev", "training texts", "rate", "epochs", *map(str, SHARES[1:])), lines)
 
 
 def rewordings(tower: str) -> None:
     """On dev: phrases with REPLACE's words, by recipe and training, all finetuned weights."""
     rows = {row["name"]: row for own in models(tower, "search").values() for row in own}
-    trained = {(row["train"], row["options"]["epochs"]): None for name, row in rows.items() if name.startswith("hn.")}
-    heads = [f"{TAUGHT_ON[texts]}, {epochs} epoch{'s' * (epochs > 1)}" for texts, epochs in sorted(trained)]
-    print(f"| {TOWERS[tower]}, dev: REPLACE's words | " + " | ".join(heads) + " |")
-    print("| --- |" + " ---: |" * len(heads))
+    trained = sorted({(row["train"], row["options"]["epochs"]) for name, row in rows.items() if name.startswith("hn.")})
 
     def said(name: str) -> str:
         return " / ".join(f"{rows[name]['found'][f'replace/{metric}']:.1f}" for metric in METRICS[1:])
 
+    lines = [["captions alone, 1 epoch", said("control"), *[""] * (len(trained) - 1)]]
     for recipe, title in CONTEST.items():
-        print(f"| {title} | " + " | ".join(said(f"{recipe}.{texts}.3.{n}") for texts, n in sorted(trained)) + " |")
-    print(f"\nCaptions alone: {said('control')}.\n")
+        lines.append([title, *(said(f"{recipe}.{texts}.3.{n}") for texts, n in trained)])
+    heads = (f"{TAUGHT_ON[texts]}, {epochs} epoch{'s' * (epochs > 1)}" for texts, epochs in trained)
+    show((f"{TOWERS[tower]}, dev: REPLACE's words", *heads), lines)
 
 
 def by_word(tower: str) -> None:
@@ -389,9 +406,7 @@ def by_word(tower: str) -> None:
     words = np.concatenate([held[f"{part}/relation"] for part in parts])
     groups = {name: np.isin(words, own) for name, own in WORDS.items()}
     groups["others"] = ~np.any(list(groups.values()), 0)
-    heads = [f"{name} (n = {chosen.sum():,})" for name, chosen in groups.items()]
-    print(f"| {TOWERS[tower]}, REPLACE by word | " + " | ".join(heads) + " |")
-    print("| --- |" + " ---: |" * len(heads))
+    lines = []
     for name in ("base", "control", *(name for name in NAMES if "-best" in name)):
         cells = []
         for chosen in groups.values():
@@ -400,43 +415,41 @@ def by_word(tower: str) -> None:
                 c, p = np.concatenate([held[f"{name}-{seed}/{part}"] for part in parts], 1)[:, chosen]
                 found.append((((c > 0) & (p > 0)).mean(), (np.sign(c) * np.sign(p) < 0).mean()))
             cells.append(" / ".join(f"{100 * value:.1f}" for value in np.mean(found, 0)))
-        print(f"| {NAMES[name]} | " + " | ".join(cells) + " |")
-    print()
+        lines.append([NAMES[name], *cells])
+    heads = (f"{name} (n = {chosen.sum():,})" for name, chosen in groups.items())
+    show((f"{TOWERS[tower]}, REPLACE by word", *heads), lines)
 
 
 def table(tower: str, title: str) -> None:
     """Original / Augmented / Brittleness of each kind."""
-    kinds = kinds_of(tower)
-    heads = [f"{KINDS[kind]} (n = {count(tower, kind):,})" for kind in kinds]
-    print(f"| {title} | " + " | ".join(heads) + " | text-to-image R@1 |")
-    print("| --- " * (len(kinds) + 2) + "|")
+    kinds, only = kinds_of(tower), common(tower)
+    lines = []
     for name in (name for name in NAMES if name in models(tower)):
-        only = common(tower)
         cells = [" / ".join(f"{mean(tower, name, kind, metric, only):.1f}" for metric in METRICS) for kind in kinds]
         first = np.mean([row["found"]["t2i@1"] for row in models(tower)[name] if row["seed"] in only])
-        print(f"| {NAMES[name]} | " + " | ".join(cells) + f" | {first:.1f} |")
-    print()
+        lines.append([NAMES[name], *cells, f"{first:.1f}"])
+    heads = (f"{KINDS[kind]} (n = {count(tower, kind):,})" for kind in kinds)
+    show((title, *heads, "text-to-image R@1"), lines)
 
 
 def relations(tower: str) -> None:
     """VSR by relation: which statements a model gains or loses. The groups were made after the results were seen."""
     names = ("control", "hn-negclip", "hp-hn", "ours", "hp-hn-swaps", "ours-swaps", "hp-hn-best", "ours-best")
-    print("| VSR | n | " + " | ".join(NAMES[name] for name in names) + " |")
-    print("| --- |" + " ---: |" * (len(names) + 1))
+    lines = []
     for kind, groups in RELATIONS.items():
-        left = set(scores(tower)[f"{kind}/relation"].tolist())
+        own = scores(tower)[f"{kind}/relation"].tolist()
+        left = set(own)
         for group in (*groups, ()):
             words = set(group) or left
             left = left - words
-            chosen = np.array([word in words for word in scores(tower)[f"{kind}/relation"].tolist()])
+            chosen = np.array([word in words for word in own])
             cells = []
             for name in names:
                 held = [scores(tower)[f"{name}-{seed}/{kind}"] for seed in common(tower)]
                 both = [((c > 0)[chosen].mean(), ((c > 0) & (p > 0))[chosen].mean()) for c, p in held]
                 cells.append(" / ".join(f"{100 * value:.1f}" for value in np.mean(both, 0)))
-            said = ", ".join(group) or "the others"
-            print(f"| {KINDS[kind]}: {said} | {chosen.sum()} | " + " | ".join(cells) + " |")
-    print()
+            lines.append([f"{KINDS[kind]}: {', '.join(group) or 'the others'}", str(chosen.sum()), *cells])
+    show(("VSR", "n", *(NAMES[name] for name in names)), lines)
 
 
 def count(tower: str, kind: str) -> int:
@@ -451,11 +464,11 @@ def main() -> None:
         return
     with ProcessPoolExecutor(1) as other:
         rest = other.submit(every.shown)
-        show()
+        everything()
         print(f"\n{rest.result()}")
 
 
-def show() -> None:
+def everything() -> None:
     for tower, title in TOWERS.items():
         summary(tower, NAMES, f"{title}, finetuned with", common(tower))
     for title, own in ABLATIONS.items():
@@ -478,16 +491,17 @@ def show() -> None:
 def differences(towers: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> None:
     found = compared(towers, pairs)
     for metric, (tower, title) in product(METRICS, towers.items()):
-        heads = " | ".join(KINDS[kind] for kind in kinds_of(tower))
-        print(f"| {title}, {metric.capitalize()} | {heads} | bases |")
-        print("| --- |" + " ---: |" * (len(kinds_of(tower)) + 1))
-        for pair in pairs:
-            if (tower, pair, "replace", metric) in found:
-                cells = [cell(found[tower, pair, kind, metric]) for kind in kinds_of(tower)]
-                print(f"| {' - '.join(pair)} | " + " | ".join(cells) + f" | {len(seeds(tower, *pair))} |")
-        print()
+        kinds = kinds_of(tower)
+        lines = [
+            [
+                " - ".join(pair), *(cell(found[tower, pair, kind, metric]) for kind in kinds),
+                str(len(seeds(tower, *pair))),
+            ]
+            for pair in pairs if (tower, pair, "replace", metric) in found
+        ]  # fmt: skip
+        show((f"{title}, {metric.capitalize()}", *(KINDS[kind] for kind in kinds), "bases"), lines)
     print(f"\\*: significant, by interval and by p-value, which is corrected (Holm) for all {len(found)} comparisons.")
-    print("p: this corrected value, where the interval excludes zero and the difference is not significant.")
+    print("p: this corrected value, where the interval excludes zero and the difference is not significant.\n")
 
 
 if __name__ == "__main__":

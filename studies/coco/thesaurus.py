@@ -18,12 +18,13 @@ from typing import NamedTuple
 from equipoise.benchmarks.replace.build import LEXICON
 from equipoise.data.items import Edit, Item, Text
 from equipoise.language.caption import Caption
+from equipoise.language.vocabulary import Section
 from equipoise.language.wordnet import is_garment, is_person, is_thing
 from studies.coco.phrases import windows, written
 
 
 class Entry(NamedTuple):
-    target: str
+    target: Section
     same: list[str]
     excluded: list[str]
 
@@ -35,7 +36,8 @@ def entries() -> dict[str, Entry]:
         colour: Entry("attribute", same, [other for other in shades if other not in (colour, *like[colour])])
         for colour, same in shades.items()
     }
-    for target in ("attribute", "relation"):
+    targets: tuple[Section, ...] = ("attribute", "relation")
+    for target in targets:
         found |= {word: Entry(target, row["same"], row["not"]) for word, row in data[target].items()}
     return found
 

@@ -79,7 +79,8 @@ class Trained:
 
     def pooled(self, grid: Tensor) -> Tensor:
         """What the image tower says before the projection."""
-        return self.top.top_activation(self.top.top_bn(self.top.top_conv(self.block(grid)))).mean((2, 3))
+        states: Tensor = self.top.top_activation(self.top.top_bn(self.top.top_conv(self.block(grid))))
+        return states.mean((2, 3))
 
     def texts(self, ids: Tensor) -> Tensor:
         return normalize(read_texts(self.network, ids).float(), dim=-1)
@@ -214,7 +215,8 @@ class Teacher:
         self.images, self.texts, self.scale = held["images"].float(), held["texts"].float(), held["scale"]
 
     def logits(self, views: Tensor, photos: Tensor, captions: Tensor) -> Tensor:
-        return self.scale * self.texts[photos[:, None], captions].flatten(0, 1) @ self.images[views, photos].T
+        logits: Tensor = self.scale * self.texts[photos[:, None], captions].flatten(0, 1) @ self.images[views, photos].T
+        return logits
 
 
 @torch.no_grad()
@@ -226,8 +228,8 @@ def teach(trained: Trained, data: str, out: str) -> None:
     grid, table = grids(out, "train", trained.device), trained.table(data, "train")
     trained.network.eval()
     with torch.autocast(trained.device, torch.bfloat16, enabled=trained.device == "cuda"):
-        photos = [trained.images(part.float()) for view in grid for part in view.split(500)]
-        read = [trained.texts(trimmed(part, trained.model.pad_id)) for part in table.split(1000)]
+        photos = [trained.images(part.float()) for view in grid for part in torch.split(view, 500)]
+        read = [trained.texts(trimmed(part, trained.model.pad_id)) for part in torch.split(table, 1000)]
     images = torch.cat(photos).view(*grid.shape[:2], -1)
     texts = torch.cat(read).view(grid.shape[1], FIVE, -1)
     scale = trained.network.logit_scale.detach().exp()
@@ -248,8 +250,8 @@ def judged(trained: Trained, data: str, out: str, split: str) -> dict[str, float
     grid = grids(out, split, device)[0]
     table = trained.table(data, split)
     with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-        images = torch.cat([trained.images(part.float()) for part in grid.split(500)])
-        read = torch.cat([trained.texts(trimmed(part, trained.model.pad_id)) for part in table.split(1000)])
+        images = torch.cat([trained.images(part.float()) for part in torch.split(grid, 500)])
+        read = torch.cat([trained.texts(trimmed(part, trained.model.pad_id)) for part in torch.split(table, 1000)])
     network.text_model.train(training)
     order = torch.arange(len(images)).repeat_interleave(FIVE).numpy()
     return recalls(images.cpu().numpy(), read.cpu().numpy(), order)

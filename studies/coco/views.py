@@ -48,7 +48,7 @@ def see(wheel: str, photos: str, names: Sequence[str], out: Path, views: int, de
     if out.exists():
         return
     source = TarImages(sorted(Path(photos).glob("*.tar")))
-    network = lite2(Path(wheel)).to(device, memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
+    network = lite2(Path(wheel)).to(device, memory_format=torch.channels_last).eval()
     mean, deviation = (torch.tensor(v, device=device).view(3, 1, 1) for v in (PREPROCESS.mean, PREPROCESS.std))
     found = []
 

@@ -19,7 +19,6 @@ says. --write: writes src/equipoise/language/data/calibration.json.
 from __future__ import annotations
 
 import argparse
-import csv
 import itertools
 import json
 import random
@@ -41,13 +40,14 @@ from equipoise.perturb.operations.swap_candidates import exchanges, kind_of_swap
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import balanced
-from studies.caption_halves import coco, flickr, train2017
-from studies.judge.check import chance
+from studies.caption_halves import captions_of, coco, flickr, train2017
+from studies.harness import LANGUAGE, read_rows
+from studies.judge.check import chance, proposal
 from studies.needs import HALVES, existing
+from studies.perturb_reading import READ_BEFORE
 
-OUT = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "language" / "data" / "calibration.json"
+OUT = LANGUAGE / "calibration.json"
 RECIPE = balanced()
-READ = Path(__file__).resolve().parents[2] / "docs" / "perturb_reading.tsv"
 HELD = (*range(500, 507), *range(511, 517))  # about photos that the judge never saw; the last six of swaps
 BLIND = range(521, 527)  # the swaps of the blind readings since the twenty-first, a line a reader
 WORDS = (*SECTIONS, "proposed", "people", "doubtful")  # of the kinds of replaced words
@@ -92,23 +92,13 @@ def kind_in(caption: Caption, each: Proposal | Exchange) -> str | None:
     return kind_of_swap(each) if isinstance(each, Exchange) else with_doubt(caption, each)
 
 
-def captions_of(texts: Sequence[str]) -> list[Caption]:
-    clean = [" ".join(text.split()) for text in texts]
-    return [Caption(text, tuple(o for k, o in enumerate(clean) if k != place)) for place, text in enumerate(clean)]
-
-
-def readings() -> list[dict[str, str]]:
-    with READ.open(encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle, delimiter="\t"))
-
-
 def read_blind(shared: Path) -> tuple[list[Verdict], dict[str, list[float]]]:
     """Negatives with their chance, and how readers found positives of each kind, and contrasts."""
     records = coco(shared / "coco" / "karpathy_test_first_half.json", learned=False)
     texts = {str(record["image"]): record["caption"] for record in records} | flickr(shared, learned=False)
     texts |= train2017(shared, learned=False)
     rows: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for row in readings():
+    for row in read_rows(READ_BEFORE):
         if row["image"] in texts and not row["sort"].startswith("published"):
             rows[row["image"]].append(row)
     listed = {image: captions_of(texts[image]) for image in rows}  # type: ignore[arg-type]
@@ -134,7 +124,7 @@ def read_blind(shared: Path) -> tuple[list[Verdict], dict[str, list[float]]]:
 def rate_of_rewordings() -> float:
     """Of all that replaces no word, in the last three readings that had many; also of what the rules no longer write,
     or the rules, made after these readings, would seem never to be refused."""
-    rows = [row for row in readings() if row["sort"] == "other positive"]
+    rows = [row for row in read_rows(READ_BEFORE) if row["sort"] == "other positive"]
     rows = [row for row in rows if row["reading"].endswith(("twenty-second", "twenty-third", "twenty-eighth"))]
     said = [row[name] == "pass" for row in rows for name in ("reader1", "reader2")]
     return round((sum(said) + 0.5) / (len(said) + 1), 3)
@@ -157,7 +147,7 @@ def read_strict(path: Path) -> list[Verdict]:
             written = {each.candidate.text: each for each in exchanges(caption)}
             kind = kind_in(caption, written[row["text"]]) if row["text"] in written else None
         else:
-            kind = kind_in(caption, Proposal(*row["span"], row["to"], row["target"], row["by"], 1.0, row["mark"] or ""))
+            kind = kind_in(caption, proposal(row))
         if kind is not None:
             readers = "strict" if row["sheet"] in HELD else "now"
             found.append(Verdict(kind, chance(row), float(row["verdict"] == 0), readers))

@@ -35,10 +35,11 @@ from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Caption, get_recipe
 from equipoise.perturb.checks.meaning import plausible
 from equipoise.perturb.judge import SORTS, Pair, reading_of
-from equipoise.perturb.operations.swap_candidates import Exchange, exchanges
+from equipoise.perturb.operations.counts import Exchange
+from equipoise.perturb.operations.swap_candidates import exchanges
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import CHECKS
-from studies.caption_halves import coco, flickr, train2017
+from studies.caption_halves import captions_of, coco, flickr, train2017
 from studies.needs import HALVES, existing
 
 RECIPE = get_recipe("balanced")
@@ -123,8 +124,8 @@ def swaps(caption: Caption, rng: random.Random, wanted: Wanted = ANY) -> list[Ex
 def pool(shared: Path, more: Path | None, out: Path, wanted: Wanted) -> None:
     with out.open("w", encoding="utf-8") as handle:
         for corpus, image, texts in learning(shared, more):
-            for place, text in enumerate(texts):
-                caption = Caption(text, tuple(other for k, other in enumerate(texts) if k != place))
+            for place, caption in enumerate(captions_of(texts)):
+                text = caption.text
                 rng = random.Random(zlib.crc32(f"{image} {text}".encode()))
                 rows = [row_of(made) for made in candidates(caption, rng, wanted)]
                 rows += [row_of_swap(made) for made in swaps(caption, rng, wanted)]
@@ -238,8 +239,7 @@ def verdicts(source: Path, shared: Path, more: Path | None, out: Path) -> None:
             if row["image"] not in texts:
                 unknown += 1
                 continue
-            listed, place = texts[row["image"]], int(row["place"])
-            caption = Caption(listed[place], tuple(other for k, other in enumerate(listed) if k != place))
+            caption = captions_of(texts[row["image"]])[int(row["place"])]
             about = {
                 "sheet": int(row["sheet"]),
                 "corpus": row["corpus"],

@@ -27,11 +27,15 @@ CHANCES = (0.9, 0.93, 0.95, 0.965, 0.98, 0.99)
 def chance(row: dict[str, Any]) -> float:
     reading = reading_of(Caption(row["caption"], tuple(row["others"])))
     if row["op"] == "swap":
-        spans = tuple(row["first"]), tuple(row["second"])
-        pair = Pair(SORTS.index(row["sort"]), *spans, row["into_first"], row["into_second"])  # type: ignore[arg-type]
+        first, second = tuple(row["first"]), tuple(row["second"])
+        pair = Pair(SORTS.index(row["sort"]), first, second, row["into_first"], row["into_second"])
         return float(reading.swaps([pair])[0, 0])
-    edit = Proposal(*row["span"], row["to"], row["target"], row["by"], 1.0)
-    return float(reading.chances([edit])[0, 0])
+    return float(reading.chances([proposal(row)])[0, 0])
+
+
+def proposal(row: dict[str, Any]) -> Proposal:
+    start, end = row["span"]
+    return Proposal(start, end, row["to"], row["target"], row["by"], 1.0, row.get("mark") or "")
 
 
 def area(chances: np.ndarray, passed: np.ndarray) -> float:

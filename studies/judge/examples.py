@@ -77,7 +77,7 @@ def half_of(
     if not old or not new or first + len(old) > WORDS:
         return None
     facts = np.zeros(FACTS, np.float32)
-    facts[SECTIONS.index(target)] = 1  # type: ignore[arg-type]
+    facts[SECTIONS.index(target)] = 1
     facts[4], facts[5], facts[6] = by == "captions", by == "gender", min(len(said), 7) / 5
     content = frozenset(word for word, _ in words_of_others([frozenset(old)]))
     for place, words in ((7, content), (8, frozenset(new).difference(old))):
@@ -132,8 +132,8 @@ class Arrays:
         asked = {"caption": caption, "first": self.first[halves], "last": self.last[halves]}
         asked |= {"new": self.new[halves], "facts": facts, "two": two}
         sent = {name: torch.from_numpy(part).to(device) for name, part in asked.items()}
-        own, told, shares = (torch.from_numpy(part).to(device) for part in (self.own[chosen], told, shares))
-        return (own, told, shares.float(), sent), torch.from_numpy(self.targets[rows]).to(device)
+        read, said, how_many = (torch.from_numpy(part).to(device) for part in (self.own[chosen], told, shares))
+        return (read, said, how_many.float(), sent), torch.from_numpy(self.targets[rows]).to(device)
 
 
 def vocabulary(sets: list[Data]) -> list[str]:

@@ -60,7 +60,7 @@ def learned(net: Judge, given: Given, epochs: float, device: str) -> Judge:
         asked, targets = given.verdicts.batch(chosen, HIDE, ALL, device)
         loss = loss + VERDICT_WEIGHT * _surprise(net(*asked)[0], targets).mean()
         optimizer.zero_grad()
-        loss.backward()
+        torch.autograd.backward(loss)
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimizer.step()
         schedule.step()
@@ -174,7 +174,8 @@ def main() -> None:
 def _begun(options: Any, sets: list[Data]) -> tuple[Judge, list[str], list[str], list[str]]:
     if options.begin:
         return read_again(options.begin)
-    words, proposed = vocabulary(sets), {"noun": [], "verb": []}
+    words = vocabulary(sets)
+    proposed: dict[str, list[str]] = {"noun": [], "verb": []}
     if options.write:
         from studies.judge.wide import Frames
 

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from equipoise.perturb.judge import FACTS, HEADS, PAD, VERDICTS, WORDS
+from studies.harness import LANGUAGE
 
-OUT = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "language" / "data" / "judge.npz"
+OUT = LANGUAGE / "judge.npz"
 STATE, VECTOR, INNER, LAYERS, JUDGE, LAST = 128, 96, 256, 2, 256, 96
 DROP = 0.1
 _AS_THEY_ARE = frozenset(("pos", "seg", "firstb.weight"))  # all other matrices are turned round, as numpy multiplies
@@ -27,10 +28,13 @@ class Layer(nn.Module):
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         rows, size, _ = states.shape
         asked = self.qkv(self.n1(states)).view(rows, size, 3, HEADS, STATE // HEADS).permute(2, 0, 3, 1, 4)
-        seen = functional.scaled_dot_product_attention(*asked, attn_mask=mask[:, None, None, :])
-        drop = lambda x: functional.dropout(x, DROP, self.training)  # noqa: E731
-        states = states + drop(self.o(seen.transpose(1, 2).reshape(rows, size, STATE)))
-        return states + drop(self.f2(torch.relu(self.f1(self.n2(states)))))
+        query, key, value = asked
+        seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+        states = states + self._drop(self.o(seen.transpose(1, 2).reshape(rows, size, STATE)))
+        return states + self._drop(self.f2(torch.relu(self.f1(self.n2(states)))))
+
+    def _drop(self, states: Tensor) -> Tensor:
+        return functional.dropout(states, DROP, self.training)
 
 
 class Judge(nn.Module):
@@ -38,7 +42,8 @@ class Judge(nn.Module):
 
     def __init__(self, begin: Tensor) -> None:
         super().__init__()
-        self.words, self.up = nn.Embedding.from_pretrained(begin, False, PAD), nn.Linear(VECTOR, STATE, bias=False)
+        self.words = nn.Embedding(len(begin), begin.shape[1], PAD, _weight=begin)
+        self.up = nn.Linear(VECTOR, STATE, bias=False)
         self.pos, self.seg = (nn.Parameter(torch.randn(n, STATE) * 0.02) for n in (WORDS, 2))
         self.layers, self.norm = nn.ModuleList(Layer() for _ in range(LAYERS)), nn.LayerNorm(STATE)
         self.slot = nn.Linear(3 * STATE, STATE)
@@ -119,10 +124,10 @@ def first_vectors(folder: str, words: list[str], width: int = VECTOR) -> Tensor:
     from transformers import AutoModel, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    table = AutoModel.from_pretrained(folder, local_files_only=True).get_input_embeddings().weight.detach()
+    table: Tensor = AutoModel.from_pretrained(folder, local_files_only=True).get_input_embeddings().weight.detach()
     found = torch.stack([table[tokenizer(word, add_special_tokens=False)["input_ids"]].mean(0) for word in words])
     left, sizes, _ = torch.linalg.svd(found - found.mean(0), full_matrices=False)
-    begin = left[:, :width] * sizes[:width]
+    begin: Tensor = left[:, :width] * sizes[:width]
     begin = begin / begin.std() * 0.5
     begin[0] = 0
     return begin.contiguous()

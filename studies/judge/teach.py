@@ -39,7 +39,8 @@ class Teacher(nn.Module):
         for part in (1, 2):  # the edit as it was, and what changed
             here = (parts == part).unsqueeze(-1).to(found.dtype)
             pooled.append((found * here).sum(1) / here.sum(1).clamp(min=1))
-        return self.head(torch.cat(pooled, -1))
+        verdicts: Tensor = self.head(torch.cat(pooled, -1))
+        return verdicts
 
 
 def changed(caption: str, text: str) -> tuple[int, int]:
@@ -80,12 +81,12 @@ def taught(folder: str, data: tuple[Tensor, Tensor, Tensor], labels: Tensor, see
     warm = max(1, total // 10)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda k: min(1, (k + 1) / warm) * (1 - k / total))
     for _ in range(EPOCHS):
-        for batch in torch.randperm(len(labels)).split(BATCH):
+        for batch in torch.split(torch.randperm(len(labels)), BATCH):
             with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
                 answer = teacher(*(part[batch].to(device) for part in data))
             loss = nn.functional.cross_entropy(answer.float(), labels[batch].to(device), label_smoothing=SMOOTHING)
             optimizer.zero_grad()
-            loss.backward()
+            torch.autograd.backward(loss)
             nn.utils.clip_grad_norm_(teacher.parameters(), 1.0)
             optimizer.step()
             schedule.step()
@@ -95,7 +96,7 @@ def taught(folder: str, data: tuple[Tensor, Tensor, Tensor], labels: Tensor, see
 @torch.no_grad()
 def asked(teacher: Teacher, data: tuple[Tensor, Tensor, Tensor], device: str) -> np.ndarray:
     found = []
-    for batch in torch.arange(len(data[0])).split(1024):
+    for batch in torch.split(torch.arange(len(data[0])), 1024):
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             found.append(teacher(*(part[batch].to(device) for part in data)).float().softmax(-1).cpu())
     return torch.cat(found).numpy()

@@ -25,6 +25,7 @@ from equipoise.language.caption import COLLECTIVES, Unit
 from equipoise.language.forms import inflect
 from equipoise.perturb import Caption
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
+from studies.caption_halves import captions_of
 from studies.caption_halves import learning as all_learning
 from studies.judge.candidates import KEPT, learning, row_of
 from studies.needs import HALVES, existing
@@ -181,7 +182,7 @@ def main() -> None:
     listed.sort(key=lambda each: each[0] != "coco")  # all of COCO's first: it shows more kinds of things
     with options.out.open("w", encoding="utf-8") as handle:
         for corpus, image, texts, place in listed[: options.captions]:
-            caption = Caption(texts[place], tuple(text for k, text in enumerate(texts) if k != place))
+            caption = captions_of(texts)[place]
             rng = np.random.default_rng(zlib.crc32(f"{image} {texts[place]}".encode()))
             made = {}
             for candidate, at_random in proposals(caption, frames, rng):

@@ -215,15 +215,9 @@ def carried_out(plan: Plan, shared: Path) -> Ledger:
             again = [min(row.positives) > max(row.negatives) for row in rows]
             arrays |= {"again": again, "flips": found.brittle}
         elif rows[0].answers:  # in two orders of the options
-            right, again = (
-                [one.right for row in rows for one in row.answers if one.order == order]
-                for order in ("caption first", "negative first")
-            )
-            arrays = {
-                "right": right,
-                "again": again,
-                "flips": found.of_answers(lambda answers: flips(answers, "order")),
-            }
+            for name, order in (("right", "caption first"), ("again", "negative first")):
+                arrays[name] = [one.right for row in rows for one in row.answers if one.order == order]
+            arrays["flips"] = found.of_answers(lambda answers: flips(answers, "order"))
         ids = [row.id for row in rows]
         items |= {one.id: one for one in foreign.items}
         for row in rows:
@@ -237,7 +231,8 @@ def carried_out(plan: Plan, shared: Path) -> Ledger:
         for name, values in arrays.items():
             laid[name] = np.full(len(place), np.nan)
             laid[name][[place[id_] for id_ in ids]] = values
-        entries.append(Entry(plan.name, model, source, **laid, more=numbers))
+        answered = laid["right"], laid.get("again"), laid.get("flips")
+        entries.append(Entry(plan.name, model, source, *answered, more=numbers))
     said = statements(plan.files[0][2][-1]) if plan.bench == "vsr-pairs" else {}
     texts = [words(items[id_]) if id_ in items else said.get(id_, id_) for id_ in place]
     types = [type_of(items[id_]) if id_ in items else "" for id_ in place]
@@ -292,10 +287,10 @@ def whatsup(shared: Path) -> Ledger:
     truth = {"Left": "A", "Right": "B", "On top": "C", "Under": "D"}
     photos = list(asked["Multiple Choice"])
     said = [[one[photo]["answer"].strip()[:1] for photo in photos] for one in asked.values()]
-    right = [
+    right, again = (
         _array(a == truth[asked["Multiple Choice"][p]["ground_truth"]] for a, p in zip(one, photos, strict=True))
         for one in said
-    ]
+    )
     flips = _array(a != b for a, b in zip(*said, strict=True))
     option = {letter: name for name, letter in truth.items()}
     texts = [
@@ -306,7 +301,7 @@ def whatsup(shared: Path) -> Ledger:
     about = Bench(
         "What's Up", "the right one of four options is named", "“Above” in place of the option “On top”", texts, photos
     )
-    return {about.name: about}, [Entry(about.name, "LLaVA", "llava", *right, flips)]
+    return {about.name: about}, [Entry(about.name, "LLaVA", "llava", right, again, flips)]
 
 
 def mieb(shared: Path) -> Ledger:

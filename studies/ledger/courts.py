@@ -41,7 +41,7 @@ def result_sets(shared: Path) -> tuple[dict[str, dict[str, bool]], dict[str, Ite
     asked = read_any(sorted((published / "sugarcrepe_gpt4v").iterdir()), "sugarcrepe")
     for order in ("caption first", "negative first"):
         outcomes[f"GPT-4V, {order}"] = {
-            row.id: answer.right for row in asked.rows for answer in row.answers if answer.order == order
+            row.id: bool(answer.right) for row in asked.rows for answer in row.answers if answer.order == order
         }
     ids: dict[tuple[str, ...], list[str]] = {}
     for item in items.values():

@@ -25,8 +25,8 @@ from equipoise.published.logs import vlmevalkit
 from equipoise.published.logs.reading import read_logs
 from equipoise.published.logs.said import Log
 from equipoise.published.measuring import log_runs, published_run
+from studies.harness import SHARED
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 STATED = {
     "blip1": (81.1, 80.9, 74.2, 13.7),
     "instruct_blip": (81.4, 81.3, 73.7, 15.4),
@@ -187,7 +187,7 @@ def _table(path: Path) -> Iterator[dict[str, str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, nargs="?", default=DATA, help="(default: %(default)s)")
+    parser.add_argument("data", type=Path, nargs="?", default=SHARED, help="(default: %(default)s)")
     data = parser.parse_args().data
     for name in ("harness_logs", "t2i_scores"):
         if not (data / name).is_dir():

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from equipoise import __version__
 from equipoise.core import stats
@@ -43,6 +44,7 @@ NEEDED = [
 SHOWN = 6  # items behind a number
 LEVEL = 0.05
 METRICS = ("right", "again", "both", "flips")
+Integers = NDArray[np.int64]
 
 
 class Number(NamedTuple):
@@ -52,11 +54,11 @@ class Number(NamedTuple):
     low: float
     high: float
     n: int
-    count: int
+    found: int
     items: list[int]
 
 
-def number(values: Floats | None, cluster: Floats, order: Floats, wanted: int) -> Number | None:
+def number(values: Floats | None, cluster: Integers, order: Integers, wanted: int) -> Number | None:
     """The interval is that of `equipoise metrics`: it resamples photos, not items."""
     if values is None or not len(values):
         return None
@@ -68,7 +70,7 @@ def number(values: Floats | None, cluster: Floats, order: Floats, wanted: int) -
     return Number(100 * float(found.values[0]), 100 * low, 100 * high, int(there.sum()), len(chosen), chosen[:SHOWN])
 
 
-def shared_photos(cluster: Floats) -> bool:
+def shared_photos(cluster: Integers) -> bool:
     return len(np.unique(cluster)) < len(cluster)
 
 
@@ -87,7 +89,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return min(1.0, 2 * math.exp(largest) * sum(math.exp(value - largest) for value in logs))
 
 
-def differ(one: Floats, other: Floats, cluster: Floats) -> float:
+def differ(one: Floats, other: Floats, cluster: Integers) -> float:
     """The p-value of two models on the items that both answered: exact where every item has a photo of its own."""
     change = one - other
     there = ~np.isnan(change)
@@ -98,7 +100,7 @@ def differ(one: Floats, other: Floats, cluster: Floats) -> float:
     return math.erfc(abs(float(sums.sum())) / spread / math.sqrt(2)) if spread else 1.0
 
 
-def tiers(entries: Sequence[Entry], cluster: Floats) -> list[int]:
+def tiers(entries: Sequence[Entry], cluster: Integers) -> list[int]:
     """The group of each entry, which are sorted by accuracy: 1 is not significantly different from the best, 2 not from
     the best of the rest, and so on. Every pair is tested, and the p-values are corrected for their number (Holm)."""
     pairs = list(combinations(range(len(entries)), 2))
@@ -213,7 +215,7 @@ def findings(rows: Sequence[dict[str, Any]], shared: Path) -> list[dict[str, Any
         {
             "title": f"Swap the options, and GPT-4V changes {turned.value:.1f} % of its answers",
             "words": f"Of {turned.n:,} SugarCrepe pairs that it answered in both orders, it chose another caption in "
-            f"{turned.count:,}. Below: the share by type of pair.",
+            f"{turned.found:,}. Below: the share by type of pair.",
             "chart": bars(sorted(by_type.items(), key=lambda one: -one[1]), 20),
             "row": ordered,
         },
@@ -275,7 +277,7 @@ def text(bench: Bench, item: int) -> str:
 def page(shared: Path) -> str:
     benches, entries = everything(shared)
     rows = measured(benches, entries)
-    texts = {name: {} for name in benches}
+    texts: dict[str, dict[int, str]] = {name: {} for name in benches}
     for row in rows:
         row["items"] = {item for metric in METRICS if row[metric] for item in row[metric].items}
         texts[row["bench"].name] |= {item: text(row["bench"], item) for item in sorted(row["items"])}
@@ -290,7 +292,7 @@ def page(shared: Path) -> str:
                 "second": row["bench"].second,
                 "source": row["entry"].source,
                 "said": {item: said(row, item) for item in sorted(row["items"])} if row["flips"] else {},
-                **{metric: [row[metric].count, row[metric].n, row[metric].items] for metric in METRICS if row[metric]},
+                **{metric: [row[metric].found, row[metric].n, row[metric].items] for metric in METRICS if row[metric]},
             }
             for row in rows
         ],

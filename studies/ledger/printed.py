@@ -23,8 +23,8 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Summary
 from equipoise.published.measuring import published_run
 from equipoise.published.reading import read_any
+from studies.harness import SHARED
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 PARTS = ("text", "image", "group")
 
 WHERE = {
@@ -199,7 +199,7 @@ def siglip(data: Path) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, nargs="?", default=DATA, help="(default: %(default)s)")
+    parser.add_argument("data", type=Path, nargs="?", default=SHARED, help="(default: %(default)s)")
     data = parser.parse_args().data
     if not (data / "published_scores").is_dir():
         parser.error(f"{data}: no folder published_scores in it")

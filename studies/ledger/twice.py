@@ -133,10 +133,10 @@ def _judged(
     entries = []
     for model, rows in found.items():
         at = [place[row.id] for row in rows]
-        laid = {one: np.full(len(ids), np.nan) for one in ("right", "again", "flips")}
-        laid["right"][at] = [row.caption > row.negative_images[0].caption for row in rows]
-        laid["again"][at] = [row.positives[0] > row.negative_images[0].positives[0] for row in rows]
-        laid["flips"][at] = laid["right"][at] != laid["again"][at]
-        entries.append(Entry(name, model, "t2i", **laid))
+        right, again, flips = np.full((3, len(ids)), np.nan)
+        right[at] = [row.caption > row.negative_images[0].caption for row in rows]
+        again[at] = [row.positives[0] > row.negative_images[0].positives[0] for row in rows]
+        flips[at] = right[at] != again[at]
+        entries.append(Entry(name, model, "t2i", right, again, flips))
     texts = [id_.replace("/", ": ", 1).replace("/images/", " against images/") for id_ in ids]
     return Bench(name, rule, second, texts, [id_.partition("/")[0] for id_ in ids], note), entries

@@ -1,6 +1,6 @@
-"""Recomputes random cells of docs/appendix/tables.md from the kept item scores, with numpy alone.
+"""Recomputes random cells of docs/appendix/tables/papers/ from the kept item scores, with numpy alone.
 
-    python -m studies.tables.recompute [--cells 20] [--seed 0] [--page docs/appendix/tables.md] [--scores FILE.npz]
+    python -m studies.tables.recompute [--cells 20] [--seed 0] [--tables FOLDER] [--scores FILE.npz]
 
 Shares, drops and mean scores with their intervals; not the retrievals, classifications, paired differences and
 similarities, of which no item scores are kept. Exit code 1: a cell is not what the scores give.
@@ -59,22 +59,17 @@ def asked(title: str, shown: str) -> tuple[str, str] | None:
     return title, "c" if re.match(r"0\.\d{3} ", shown) else "original"
 
 
-def cells(page: str, models: dict[str, str]) -> list[tuple[str, str, str, str, str, str]]:
+def cells(folder: Path, models: dict[str, str]) -> list[tuple[str, str, str, str, str, str]]:
     """(table, row, heading, column, metric, what is printed) of every cell that can be recomputed."""
-    found, section, heads = [], "", []
-    for line in page.splitlines():
-        parts = [part.strip() for part in line.strip("|").split(" | ")] if line.startswith("| ") else []
-        if line.startswith("## "):
-            section = line[3:]
-        elif not parts:
-            heads = []
-        elif not heads:
-            heads = [re.sub(r" \((n = [\d,]+|–).*\)$", "", part) for part in parts]
-        elif heads[0] == "model" and parts[0] in models:
-            for title, shown in zip(heads[1:], parts[1:], strict=True):
+    found = []
+    for path in sorted(folder.glob("*.tsv")):
+        first, *rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+        heads = [re.sub(r" \((n = [\d,]+|–).*\)$", "", head) for head in first]
+        for row in rows if heads[0] == "model" else []:
+            for title, shown in zip(heads[1:], row[1:], strict=True) if row[0] in models else ():
                 what = asked(title, shown)
                 if SHOWN.fullmatch(shown) and what and what[0] in GROUPS:
-                    found.append((section, parts[0], title, *what, shown))
+                    found.append((path.stem, row[0], title, *what, shown))
     return found
 
 
@@ -85,7 +80,8 @@ def values_of(scores: np.ndarray, metric: str) -> np.ndarray:
     brittle = ((over > 0) & (positive < 0)) | ((over < 0) & (positive > 0))
     known = {"original": right, "augmented": both, "drop": right & ~both, "brittleness": brittle}
     known |= {"c": c, "n": c - over, "p": positive + c - over}
-    return known[metric].astype(np.float64)
+    found: np.ndarray = known[metric].astype(np.float64)
+    return found
 
 
 def measured(kept: dict[str, np.ndarray], model: str, column: str, metric: str) -> tuple[list[float], int]:
@@ -111,17 +107,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cells", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0, help="of the choice of cells")
-    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "appendix" / "tables.md")
+    parser.add_argument("--tables", type=Path, default=ROOT / "docs" / "appendix" / "tables" / "papers")
     parser.add_argument("--scores", type=Path, default=ROOT / "studies" / "tables" / "results" / "scores.npz")
     options = parser.parse_args()
-    missing = [str(path) for path in (options.page, options.scores) if not path.is_file()]
+    missing = [str(path) for path in (options.tables, options.scores) if not path.exists()]
     if missing:
         print(f"missing: {', '.join(missing)}; make both: studies/all_quick.sh", file=sys.stderr)
         return 2
     with np.load(options.scores) as file:
         kept = {name: file[name] for name in file.files}
-    models = {label: name for name, label in kept["models"].tolist()}
-    there = cells(options.page.read_text(encoding="utf-8"), models)
+    models = {label.replace("`", ""): name for name, label in kept["models"].tolist()}
+    there = cells(options.tables, models)
     order = np.random.default_rng(options.seed).permutation(len(there))[: options.cells]
     wrong = 0
     for section, row, title, column, metric, shown in (there[place] for place in order):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import by_fields, crepe, negclip
+from equipoise.benchmarks import by_fields, negclip
 from equipoise.benchmarks.ceilings import Ceilings, as_read, ceilings
 from equipoise.benchmarks.check import check
 from equipoise.data.items import ImageRef, Item, texts
@@ -87,9 +87,9 @@ def test_the_counts_are_those_of_bench_check(samples: Path) -> None:
         assert found.get("texts", 0) == counted.contradictions
 
 
-def test_the_traps_of_whole_files(shared_data: Path) -> None:
+def test_the_traps_of_whole_files(shared_data: Path, crepe_items: list[Item]) -> None:
     """CREPE: 11 + 25 + 20 forced ties of negate, 1 + 6 + 4 of swap; NegCLIP's negatives are its captions' words."""
-    found = ceilings(crepe.load(shared_data / "crepe", []))
+    found = ceilings(crepe_items)
     assert (found.items, found.forced_ties, found.duplicates) == (11_888, 67, 1)
     swapped = ceilings(negclip.load(shared_data / "negclip", []))
     assert (swapped.items, swapped.same_words, swapped.forced_ties) == (4839, 4832, 11)

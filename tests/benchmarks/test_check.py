@@ -135,8 +135,8 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         check([item("1", "a", "b")], None, tmp_path / "none")
 
 
-def test_contradictions_of_replace(shared_data: Path) -> None:
+def test_contradictions_of_replace(replace_items: list[Item]) -> None:
     from equipoise.benchmarks.replace import build as replace
 
-    report = check(replace.load(shared_data / "vl_checklist"), replace.BENCHMARK)
+    report = check(replace_items, replace.BENCHMARK)
     assert found(report, "right in one item")[0] == 15

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -25,50 +26,61 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def call(folder: Path, *arguments: str) -> tuple[int, str]:
+RUN = """
+import contextlib, io, json, sys
+from equipoise.cli import main
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["equipoise", *arguments]
+    with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code or 0
+    print(json.dumps([code, said.getvalue()]))
+"""
+
+
+def calls(folder: Path, *commands: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Exit codes and standard errors of commands, one after the other in one fresh process."""
     path = os.pathsep.join([str(folder / "stub"), str(Path(equipoise.__file__).parents[1])])
     done = subprocess.run(
-        [sys.executable, "-m", "equipoise", *arguments],
+        [sys.executable, "-c", RUN, json.dumps(commands)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": path, "EQUIPOISE_CACHE": str(folder / "cache")},
         capture_output=True,
         text=True,
     )
-    return done.returncode, done.stderr
+    found = [(int(code), said) for code, said in map(json.loads, done.stdout.splitlines())]
+    assert len(found) == len(commands), done.stderr
+    return found
 
 
-@pytest.mark.parametrize(
-    ("rows", "arguments", "told"),
-    [
-        (ROWS, (), "2 items need their images: name the folder they are in with --images DIR"),
-        (ROWS, ("--images", "nowhere"), "nowhere: no such folder"),
-        (ROWS, ("--images", "photos"), "1 of 2 images are missing below photos:\n  1.png"),
-        (
-            "caption,negative\na dog,a cat\n",
-            ("--images", "photos"),
-            "no column image (paths below --images); found caption, negative",
-        ),
-    ],
-)
-def test_what_needs_no_model(folder: Path, rows: str, arguments: tuple[str, ...], told: str) -> None:
-    (folder / "items.csv").write_text(rows)
-    code, error = call(folder, "eval", "world", "--bench", "items.csv", *arguments)
-    assert code == 2 and told in error and "torch" not in error, error
+def call(folder: Path, *arguments: str) -> tuple[int, str]:
+    return calls(folder, arguments)[0]
 
 
-def test_the_stub_is_met_where_nothing_is_wrong(folder: Path) -> None:
-    """Else the others would pass whatever is loaded; and a wrong name of a model costs nothing either."""
-    asked = ("--bench", "items.csv", "--images", "photos", "--allow-missing")
-    assert "torch was loaded" in call(folder, "eval", "world", *asked)[1]
-    code, error = call(folder, "eval", "whirled", *asked)
-    assert code == 2 and "not a model spec" in error and "torch was" not in error
+def test_what_needs_no_model(folder: Path) -> None:
+    (folder / "none.csv").write_text("caption,negative\na dog,a cat\n")
+    told: dict[tuple[str, ...], str] = {
+        ("world", "items.csv"): "2 items need their images: name the folder they are in with --images DIR",
+        ("world", "items.csv", "--images", "nowhere"): "nowhere: no such folder",
+        ("world", "items.csv", "--images", "photos"): "1 of 2 images are missing below photos:\n  1.png",
+        ("world", "none.csv", "--images", "photos"): "no column image (paths below --images); found caption, negative",
+        ("whirled", "items.csv", "--images", "photos", "--allow-missing"): "not a model spec",
+    }
+    fine = ("world", "items.csv", "--images", "photos", "--allow-missing")  # it meets the stub: else all would pass
+    *refused, (_, met) = calls(folder, *(("eval", model, "--bench", *rest) for model, *rest in (*told, fine)))
+    for (code, error), words in zip(refused, told.values(), strict=True):
+        assert code == 2 and words in error and "torch was" not in error, error
+    assert "torch was loaded" in met
 
 
 def test_the_doctor_and_a_wrong_device_need_no_torch(folder: Path) -> None:
-    assert "torch was loaded" not in call(folder, "doctor")[1]
     files = ("--items", "items.csv", "--images", "photos", "--model", "world", "--out", "run")
-    for verb in (("eval", "world", "--bench", "items.csv", "--images", "photos"), ("train", "hn_only", *files)):
-        code, error = call(folder, *verb, "--device", "tpu")
+    verbs = (("eval", "world", "--bench", "items.csv", "--images", "photos"), ("train", "hn_only", *files))
+    found = calls(folder, *((*verb, "--device", "tpu") for verb in verbs), ("doctor",))
+    assert "torch was loaded" not in found.pop()[1]
+    for code, error in found:
         assert code == 2 and "--device tpu is not known; use auto, cpu, cuda or mps" in " ".join(error.split()), error
         assert "torch was" not in error and "loading" not in error
 
@@ -94,18 +106,23 @@ def test_the_folder_of_another_run_is_refused_without_torch(folder: Path, monkey
     code, error = call(folder, "eval", "py:own:Model", *asked, "--skip-preflight")
     assert code == 0, error
     stub.rename(folder / "stub" / "torch.py")
-    code, error = call(folder, "eval", "world", *asked)
-    assert code == 2 and "run/items holds another run:\n  model spec: there py:own:Model, here world\n" in error, error
-    code, error = call(folder, "eval", "py:own:Model", *asked, "--limit", "1")
-    assert code == 2 and "run/items holds another run:\n  benchmark items sha256" in error, error
     (folder / "mine" / "items").mkdir(parents=True)
     (folder / "mine" / "items" / "items.jsonl").write_text("MY THESIS")
-    code, error = call(folder, "eval", "world", *asked[:-1], "mine")
-    assert code == 2 and "mine/items is not empty and holds no run of equipoise eval: items.jsonl" in error, error
     (folder / "thesis").write_text("MY THESIS")
-    for verb in (("eval", "world", *asked[:-1], "thesis"), ("demo", "--out", "thesis")):
-        code, error = call(folder, *verb)
-        assert code == 2 and error == "error: --out thesis: expected a folder, found a file; choose another --out\n"
+    found = calls(
+        folder,
+        ("eval", "world", *asked),
+        ("eval", "py:own:Model", *asked, "--limit", "1"),
+        ("eval", "world", *asked[:-1], "mine"),
+        ("eval", "world", *asked[:-1], "thesis"),
+        ("demo", "--out", "thesis"),
+    )
+    assert {code for code, _ in found} == {2}
+    model, items, mine, *thesis = (error for _, error in found)
+    assert "run/items holds another run:\n  model spec: there py:own:Model, here world\n" in model
+    assert "run/items holds another run:\n  benchmark items sha256" in items
+    assert "mine/items is not empty and holds no run of equipoise eval: items.jsonl" in mine
+    assert thesis == ["error: --out thesis: expected a folder, found a file; choose another --out\n"] * 2
 
 
 @pytest.mark.slow

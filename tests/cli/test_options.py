@@ -75,15 +75,6 @@ def test_what_few_people_need_stands_below_the_rest() -> None:
     assert known >= ADVANCED  # no name of an option that is gone
 
 
-def test_train_list_loads_no_torch() -> None:
-    code = (
-        "import sys\nfrom equipoise.cli import app\n"
-        "app(['train', 'list'], standalone_mode=False)\nprint('torch' in sys.modules)"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines()[-1] == "False" and "hard_positives_kamath_2024" in found.stdout
-
-
 def test_quiet_leaves_the_result_and_takes_the_bar(world: Path) -> None:
     loud, quiet = (
         called("bench", "check", str(world / "finetune-0.jsonl"), "--images", str(world), *more)
@@ -117,17 +108,6 @@ def test_the_shell_is_told_what_may_follow(typed: str, offered: str, not_offered
     code = "import sys; sys.argv[0] = 'equipoise'; from equipoise.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **asking}, capture_output=True, text=True)
     assert offered in done.stdout.split() and not_offered not in done.stdout.split(), done.stderr
-
-
-def test_help_loads_nothing_that_takes_time() -> None:
-    code = (
-        "import sys, contextlib, io\nfrom equipoise.cli import app\n"
-        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): app(['--help'])\n"
-        "heavy = ('torch', 'numpy', 'pydantic', 'pyarrow', 'PIL', 'jinja2', 'rich.console', 'hashlib')\n"
-        "print([name for name in heavy if name in sys.modules])"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("group", [[], ["bench"], ["study"], ["train"]])

@@ -109,19 +109,53 @@ def test_a_worker_that_is_killed_is_an_error_and_not_a_wait(photos: Path, monkey
     work = decoding.decoded(FolderImages(photos), REFS, everything, clip_preprocess(16), 2, True)
     with pytest.raises(UserError, match="was killed, perhaps because memory ran out"), work as jobs:
         next(jobs)
-        children = multiprocessing.active_children()
-        assert len(children) == 2
-        for process in children:
-            os.kill(process.pid, signal.SIGKILL)
+        workers = children_of(multiprocessing.active_children()[0].pid)
+        assert len(workers) == 2
+        for pid in workers:
+            os.kill(pid, signal.SIGKILL)
         list(jobs)
 
 
-def test_a_bug_in_a_worker_is_told(photos: Path) -> None:
+def test_a_killed_child_that_forked_the_workers_is_an_error_too(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoding, "PROCESSES_FROM", 1)
+    monkeypatch.setattr(decoding, "IN_PROCESS", 1)
+    work = decoding.decoded(FolderImages(photos), REFS, everything, clip_preprocess(16), 2, True)
+    with pytest.raises(UserError, match="was killed, perhaps because memory ran out"), work as jobs:
+        next(jobs)
+        multiprocessing.active_children()[0].kill()
+        list(jobs)
+
+
+def children_of(pid: int | None) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_the_caller_s_own_error_is_not_taken_for_a_killed_worker(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoding, "PROCESSES_FROM", 1)
+    work = decoding.decoded(FolderImages(photos), REFS, everything, clip_preprocess(16), 2, True)
+    with pytest.raises(OSError, match="disk full"), work as jobs:
+        next(jobs)
+        raise OSError("disk full")
+
+
+def test_a_bug_in_a_thread_is_raised(photos: Path) -> None:
     def broken(image: Image.Image) -> Any:
         raise ZeroDivisionError("a bug")
 
     with pytest.raises(ZeroDivisionError, match="a bug"):
         all_of(photos, 2, False, broken)
+
+
+def test_a_bug_in_a_process_is_raised_with_its_traceback(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoding, "PROCESSES_FROM", 1)
+
+    def broken(self: Preprocess, image: Image.Image) -> Any:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(Preprocess, "pixels", broken)
+    with pytest.raises(ZeroDivisionError, match="a bug") as found:
+        all_of(photos, 2, True)
+    assert "in broken" in str(found.value.__notes__)
 
 
 SCRIPT = """
@@ -139,7 +173,8 @@ refs = {path: [ImageRef(path=path)] for path in paths}
 lookup = lambda digests: (None, [ImageRef(path=path) for path in digests])
 with decoding.decoded(FolderImages(photos), refs, lookup, clip_preprocess(16), 3, True) as jobs:
     next(jobs)
-    print(*(process.pid for process in multiprocessing.active_children()), flush=True)
+    child = multiprocessing.active_children()[0].pid
+    print(child, Path(f"/proc/{child}/task/{child}/children").read_text(), flush=True)
     time.sleep(60)
 """
 
@@ -158,7 +193,7 @@ def test_nothing_is_left_behind(photos: Path, number: signal.Signals) -> None:
     )
     assert main.stdout is not None
     children = [int(pid) for pid in main.stdout.readline().split()]
-    assert len(children) == 3 and all(alive(pid) for pid in children)
+    assert len(children) == 4 and all(alive(pid) for pid in children)
     started = time.monotonic()
     main.send_signal(number)
     main.wait(10)

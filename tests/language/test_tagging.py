@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,11 +64,6 @@ def test_places_hold_every_character_that_is_not_space(text: str) -> None:
     left_out = set(range(len(text))) - {place for token in tokens for place in range(token.start, token.end)}
     assert all(text[place].isspace() for place in left_out)
     assert all(one.end <= two.start for one, two in itertools.pairwise(tokens))
-
-
-def test_torch_is_not_loaded() -> None:
-    code = "import sys; from equipoise.language import tagging as t; t.tag('a dog'); print('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 def test_verbs_and_nouns_that_valse_names(benchmark_folders: Callable[[str], list[Path]]) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +76,6 @@ def test_odd_captions_are_refused_with_a_reason(text: str, reason: str) -> None:
 def test_strange_captions_never_crash(text: str) -> None:
     for name in RECIPES:
         perturb_caption(get_recipe(name), Caption(text))
-
-
-def test_rules_load_no_torch() -> None:
-    code = (
-        "import sys, equipoise.perturb as p; p.perturb_caption(p.get_recipe('balanced'), p.Caption('a dog and a cat'))"
-    )
-    code += "; assert 'torch' not in sys.modules and 'transformers' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # ---------------------------------------------------------------------------- CREPE

@@ -92,3 +92,32 @@ def test_two_pages_print_one_interval_for_one_fact(model: str) -> None:
     other = PAGES["docs/appendix/published_numbers.md"]
     found = page_numbers.quoted(other, f"model, photos > {called}, whole > right in one")
     assert found == page_numbers.quoted(page_numbers.homes(PAGES)["ledger"], f"Predicate-noun > {model} > changes")
+
+
+# ---------------------------------------------------------------------------- tables that are files
+
+FILE = "docs/appendix/tables/coco/minilm.tsv"
+PRINTED = "| MiniLM | right |\n| --- | ---: |\n| `ours` | +5.8 [+4.1, +7.6]\\* |"
+SHOWN = "[x](tables/coco/minilm.tsv)\n<!-- table: coco/minilm -->\n\n| x |\n\n<!-- end -->\n"
+
+
+def test_a_table_is_written_as_a_file_shown_on_its_page_and_quoted() -> None:
+    quote = "<!--coco: MiniLM > `ours` > right; significant-->5.8 points [4.1, 7.6]"
+    found, wrong = check({"x.md": SHOWN + quote}, {"coco": PRINTED})
+    assert found[FILE] == "MiniLM\tright\nours\t+5.8 [+4.1, +7.6]*\n"
+    assert PRINTED.replace("`", "") in found["x.md"]
+    assert {one.page for one in wrong} == {FILE, "x.md"}
+    assert check(found, {"coco": PRINTED}) == (found, [])
+
+
+def test_a_changed_digit_in_a_file_is_named_and_put_right() -> None:
+    found = check({"x.md": SHOWN}, {"coco": PRINTED})[0]
+    after, wrong = check({**found, FILE: found[FILE].replace("5.8", "5.9")}, {"coco": PRINTED})
+    assert [(one.page, one.line) for one in wrong] == [(FILE, 2)] and "5.9" in wrong[0].what
+    assert after == found
+
+
+def test_a_file_that_no_command_prints_goes_and_one_without_a_link_is_named() -> None:
+    stale = FILE.replace("minilm", "old")
+    found, wrong = check({"x.md": "", stale: "a\tb\n"}, {"coco": PRINTED})
+    assert stale not in found and [one.what for one in wrong if one.page == FILE][-1] == "no page links to it"

@@ -88,7 +88,7 @@ def test_a_section_names_its_command_and_the_defects(tables: Any) -> None:
     pages = tables("lib.pages")
     study = SimpleNamespace(form=form_of("real"), standard=lambda *_: None)
     study.form.standards = {"VTAB": ("a", "b")}
-    text = pages.section(study, "hp_table_10")
+    text = pages.section(study, "hp_table_10", pages.ALL["hp_table_10"].parts(study))
     assert "    python -m studies.tables.table hp_table_10 --real --data DIR\n" in text
     assert "COCO recalls are on training photos" in text and "VTAB acc@1 (–, 2 sets)" in text
 
@@ -468,6 +468,21 @@ def test_the_real_form_takes_a_published_checkpoint_where_it_is(
     assert form.can(job) and not form.trains(job)
 
 
+def test_the_page_shows_table_1_and_links_to_the_others(tables: Any) -> None:
+    table = tables("table")
+    made = {"hp_table_1": ["| model | REPLACE |\n| --- | ---: |\n| *Our HN, published* | *1.0* |", "A note."],
+            "ce_table_6": ["| model | n |\n| --- | ---: |\n| `control` | 2 |", "Of sizes."]}  # fmt: skip
+    text, files = table.page_of(made, "# Head", "")
+    assert files["hp_table_1.tsv"] == "model\tREPLACE\nOur HN, published\t1.0\n"
+    assert files["ce_table_6.tsv"] == "model\tn\ncontrol\t2\n"
+    assert "| Our HN, published | 1.0 |" in text and "| control |" not in text
+    assert "[hp_table_1](tables/papers/hp_table_1.tsv)" in text
+    assert (
+        "**CE-CLIP, Table 6: sizes of the benchmarks.** [ce_table_6](tables/papers/ce_table_6.tsv). Of sizes." in text
+    )
+    assert "\n- Hard positives, Table 1 (a to d): drops were rounded" in text
+
+
 def test_only_the_whole_quick_form_writes_into_docs(
     tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -479,7 +494,7 @@ def test_only_the_whole_quick_form_writes_into_docs(
         study.form.about, study.form.variants = lambda: "", {}
         asked = SimpleNamespace(page=None, share=share, seeds=1, jobs=1, device="cpu")
         monkeypatch.setattr(table, "ROOT", tmp_path)
-        pages[name, share] = table.write_page(study, asked, [], 1)
+        pages[name, share] = table.write_page(study, asked, {}, 1)
     assert (
         pages["real", 1.0] == tmp_path / "real" / "tables.md"
         and pages["quick", 0.5] == tmp_path / "quick" / "tables.md"
@@ -518,15 +533,16 @@ def test_cells_are_recomputed_from_kept_scores(tables: Any, tmp_path: Path, monk
     numbers = study.average([run])
     show = tables("lib.show")
     shown = [show.cell(numbers, metric) for metric in ("original", "augmented", "drop", "brittleness")]
-    heads = "| model | SWAP Orig. (n = 400) | SWAP Aug. (n = 400) | SWAP drop ↓ (n = 400) | SWAP Brit. ↓ (n = 400) |"
-    page = tmp_path / "page.md"
-    page.write_text(f"## T\n\n{heads}\n| --- |\n| Our HN | {' | '.join(shown)} |\n")
-    asked = ("--page", str(page), "--scores", str(tmp_path / "scores.npz"))
+    heads = ["model", *(f"SWAP {name} (n = 400)" for name in ("Orig.", "Aug.", "drop ↓", "Brit. ↓"))]
+    page = tmp_path / "tables" / "hp_table_1.tsv"
+    page.parent.mkdir()
+    page.write_text("\n".join("\t".join(row) for row in (heads, ["Our HN", *shown])))
+    asked = ("--tables", str(page.parent), "--scores", str(tmp_path / "scores.npz"))
     done = recompute(*asked)
     assert done.returncode == 0 and "4 of 4 cells" in done.stdout, done.stdout + done.stderr
     page.write_text(page.read_text().replace(shown[3], f"{float(shown[3].split()[0]) + 0.3:.1f} [1.0, 2.0]"))
     assert recompute(*asked).returncode == 1
-    assert recompute("--page", str(page), "--scores", str(tmp_path / "none.npz")).returncode == 2
+    assert recompute("--tables", str(page.parent), "--scores", str(tmp_path / "none.npz")).returncode == 2
 
 
 @pytest.mark.slow

@@ -271,12 +271,6 @@ def test_large_picture_is_a_png() -> None:
         assert image.format == "PNG" and image.size == (160, 160)
 
 
-def test_the_world_needs_no_torch() -> None:
-    modules = ", ".join(f"equipoise.world.{name}" for name in ("splits", "benchmarks"))
-    code = f"import sys, {modules}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 def test_no_word_of_a_matched_item_gives_its_negative_away() -> None:
     """The negative's word is as common as the caption's, and no unseen synonym occurs in any text."""
     items = list(world_items("finetune-matched", 400))

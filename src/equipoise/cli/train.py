@@ -18,7 +18,7 @@ from equipoise.cli.options import App
 from equipoise.core.errors import UserError
 from equipoise.core.progress import begin, is_watched
 from equipoise.report import fold
-from equipoise.train.recipe_rows import RECIPES
+from equipoise.train.recipe_rows import recipe_rows
 
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Number
@@ -64,7 +64,7 @@ class _Recipes(typer.core.TyperGroup):
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """After `train` a shell offers the recipes, not the name of the command behind them."""
         kind = type(super().shell_complete(ctx, "")[0])  # typer has its own copy of click, so it has no public class
-        return [kind(name) for name in ("list", *RECIPES) if name.startswith(incomplete)]
+        return [kind(name) for name in ("list", *recipe_rows()) if name.startswith(incomplete)]
 
 
 def _first_word(command: Any, args: list[str]) -> int | None:
@@ -94,9 +94,9 @@ def list_recipes(as_json: bool = typer.Option(False, "--json", help="print a lis
     if as_json:
         from equipoise.train.recipes.about import about
 
-        typer.echo(json.dumps([about(name) for name in RECIPES], indent=2, ensure_ascii=False))
+        typer.echo(json.dumps([about(name) for name in recipe_rows()], indent=2, ensure_ascii=False))
         return
-    for name, row in RECIPES.items():
+    for name, row in recipe_rows().items():
         typer.echo(fold(f"{name}\n    {row.summary}"))
     typer.echo(
         fold(

@@ -34,6 +34,7 @@ from equipoise.core.provenance import default_cache
 from equipoise.data.identity import of_code
 
 log = logging.getLogger(__name__)
+AT_ONCE = 300  # rows of a statement; SQLite's limit on variables is 999 in old builds
 Vector = NDArray[np.float32]
 T = TypeVar("T")
 
@@ -87,6 +88,7 @@ class EmbeddingCache:
         self.path = folder / "embeddings.sqlite"
         try:
             self.database = self._connected()
+            self.database.execute("PRAGMA page_size=16384")  # the usual 4096 holds one vector of 512 and wastes half
             self.database.execute("PRAGMA journal_mode=WAL")  # by which reading need not wait for writing
             self.database.execute("PRAGMA synchronous=NORMAL")
             self.database.execute(
@@ -118,8 +120,8 @@ class EmbeddingCache:
                     self._readable, self._reader = self._connected(), os.getpid()
                 if not self._readable.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
                     return {}
-            for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds
-                part = keys[start : start + 500]
+            for start in range(0, len(keys), AT_ONCE):
+                part = keys[start : start + AT_ONCE]
                 query = f"SELECT key, vector, crc FROM vectors WHERE key IN ({','.join('?' * len(part))})"
                 with self._reading:
                     rows = self._readable.execute(query, part).fetchall()
@@ -138,11 +140,14 @@ class EmbeddingCache:
         if self.path is None:
             self._memory.update(pairs)
             return
-        raw = ((name, np.ascontiguousarray(vector, dtype=np.float32).tobytes()) for name, vector in pairs)
-        rows = [(name, vector, _crc(name, vector)) for name, vector in raw]
+        raw = ((name, np.asarray(vector, np.float32).tobytes()) for name, vector in pairs)
+        values = [value for name, vector in raw for value in (name, vector, _crc(name, vector))]
         try:
             with self._writing, self.database:
-                self.database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+                for start in range(0, len(values), 3 * AT_ONCE):  # each statement waits for Python's lock
+                    part = values[start : start + 3 * AT_ONCE]
+                    places = ",".join(["(?,?,?)"] * (len(part) // 3))
+                    self.database.execute(f"INSERT OR REPLACE INTO vectors VALUES {places}", part)
         except sqlite3.Error as error:
             raise self._failed(error) from None
 
@@ -153,9 +158,10 @@ class EmbeddingCache:
 
 
 class CacheWriter:
-    """Puts vectors into a cache next to the work that makes them, about once per second: a kill costs that second."""
+    """Puts vectors into a cache next to the work that makes them, a few times per second: a kill costs little, and
+    little is left to write at the end."""
 
-    EVERY = 1.0
+    EVERY = 0.25
 
     def __init__(self, cache: EmbeddingCache) -> None:
         self._cache = cache

@@ -2,7 +2,8 @@
 
 A job is a few photos. The worker that reads them also decodes what the cache does not have, so their bytes never leave
 it. Workers are threads or, where there are many photos and cores, processes that write pixels into shared memory:
-Python's lock holds threads at about 700 photos per second.
+Python's lock holds threads at about 700 photos per second. The processes are forked by a child: each fork stops a
+process with a model on a GPU for 20 ms, so this one forks once.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from itertools import islice
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,6 @@ from equipoise.models.preprocess import Preprocess
 PROCESSES_FROM = 500  # images; below, processes cost more than they give
 IN_PROCESS, IN_THREAD = 32, 8  # images per job; pictures that threads make may be large, so fewer of them wait
 AHEAD = 4  # jobs per process that are under way or wait for the model
-SWITCH = 0.0005  # seconds; with Python's 5 ms between threads the pool's own thread hands out jobs too late
 SHARED = 2**30  # bytes of shared memory, at most
 
 _TOKENIZERS = "TOKENIZERS_PARALLELISM"
@@ -84,42 +84,102 @@ def decoded(
         ahead = max(workers + 1, min(AHEAD * workers, SHARED // size))
         slots = np.frombuffer(mmap.mmap(-1, ahead * size), np.uint8).reshape(ahead, longest, *shape)
     worker = _Worker(source, refs, lookup, make.pixels if isinstance(make, Preprocess) else make, slots)
-    pool: Executor = _processes(workers, worker) if shape else ThreadPoolExecutor(workers)
-    work = _in_process if shape else worker
+    everyone = _processes if shape else _threads
+    with everyone(workers, worker, jobs, ahead, meanwhile) as each:
 
-    def results() -> Iterator[Job]:
-        waiting: deque[tuple[int, Future[Any]]] = deque()
-        left = iter(enumerate(jobs))
+        def results() -> Iterator[Job]:
+            for number, (found, known, made) in enumerate(each):
+                images = [ref for path in jobs[number] for ref in refs[path]]
+                block = None if slots is None else slots[number % ahead]
+                pictures = [(images[at], one if block is None else block[at], why) for at, one, why in made]
+                yield Job(found, known, pictures)
 
-        def begin_next() -> None:
-            for number, paths in islice(left, 1):
-                waiting.append((number, pool.submit(work, paths, number % ahead)))
+        yield results()
 
-        for _ in range(ahead):
-            begin_next()
-        while waiting:
-            number, future = waiting.popleft()
+
+@contextlib.contextmanager
+def _threads(workers: int, worker: _Worker, jobs: Any, ahead: int, meanwhile: Callable[[], bool]) -> Iterator[Any]:
+    """What each job makes, in order."""
+    pool = ThreadPoolExecutor(workers)
+
+    def each() -> Iterator[Any]:
+        for future in _in_order(pool, worker, jobs, ahead):
             while not future.done() and meanwhile():
                 pass
-            found, known, made = future.result()
-            images = [ref for path in jobs[number] for ref in refs[path]]
-            block = None if slots is None else slots[number % ahead]
-            yield Job(found, known, [(images[at], one if block is None else block[at], why) for at, one, why in made])
-            begin_next()  # not before: it writes into the same block
+            yield future.result()
 
-    parallel, switch = os.environ.get(_TOKENIZERS), sys.getswitchinterval()
-    if shape:
-        os.environ[_TOKENIZERS] = parallel or "true"  # else tokenizers warn of every fork
-        sys.setswitchinterval(min(switch, SWITCH))
     try:
-        yield results()
-    except BrokenProcessPool:
-        raise UserError(KILLED) from None
+        yield each()
     finally:
         pool.shutdown(cancel_futures=True)
-        sys.setswitchinterval(switch)
+
+
+@contextlib.contextmanager
+def _processes(workers: int, worker: _Worker, jobs: Any, ahead: int, meanwhile: Callable[[], bool]) -> Iterator[Any]:
+    """The same. The processes are forked, as in torch's DataLoader: neither torch nor the user's script is loaded
+    again in each."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    parallel = os.environ.get(_TOKENIZERS)
+    os.environ[_TOKENIZERS] = parallel or "true"  # else tokenizers warn of every fork
+    foreman = context.Process(target=_direct, args=(theirs, workers, worker, jobs, ahead, os.getpid()))
+    foreman.start()
+    theirs.close()
+
+    def each() -> Iterator[Any]:
+        for _ in jobs:
+            while not ours.poll() and meanwhile():
+                pass
+            with _killed():
+                made = ours.recv()
+            if isinstance(made, Exception):
+                raise made
+            yield made
+            with _killed():
+                ours.send(None)  # not before: the next job is written into the same block
+
+    try:
+        yield each()
+    finally:
+        foreman.kill()
+        foreman.join()
+        ours.close()
         if parallel is None:  # left set, it would make a later fork of the user's wait for threads that it has not
             os.environ.pop(_TOKENIZERS, None)
+
+
+@contextlib.contextmanager
+def _killed() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError):
+        raise UserError(KILLED) from None
+
+
+def _direct(end: Connection, workers: int, worker: _Worker, jobs: Any, ahead: int, parent: int) -> None:
+    """The child that forks the workers and sends what they make."""
+    end_with(parent)
+    context = multiprocessing.get_context("fork")
+    try:
+        with ProcessPoolExecutor(workers, context, _begin, (worker, context.Lock(), os.getpid())) as pool:
+            for future in _in_order(pool, _in_process, jobs, ahead):
+                end.send(future.result())
+                end.recv()
+    except BrokenProcessPool:
+        end.send(UserError(KILLED))
+    except Exception as error:
+        error.add_note(str(error.__cause__))  # the traceback of the worker
+        end.send(error)
+
+
+def _in_order(pool: Executor, work: Callable[..., Any], jobs: Any, ahead: int) -> Iterator[Future[Any]]:
+    """Jobs that were begun; the one `ahead` places later begins when the next is asked for."""
+    waiting: deque[Future[Any]] = deque()
+    for number, job in enumerate(jobs):
+        if number >= ahead:
+            yield waiting.popleft()
+        waiting.append(pool.submit(work, job, number % ahead))
+    yield from waiting
 
 
 def _jobs(refs: Mapping[str, Sequence[ImageRef]], size: int) -> list[list[str]]:
@@ -174,12 +234,6 @@ _worker: _Worker  # of a process that decodes
 
 def _in_process(paths: Sequence[str], block: int) -> Any:
     return _worker(paths, block)
-
-
-def _processes(workers: int, worker: _Worker) -> ProcessPoolExecutor:
-    """Forked, as torch's DataLoader does: neither torch nor the user's script is loaded again in each."""
-    context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(workers, context, _begin, (worker, context.Lock(), os.getpid()))
 
 
 def _begin(worker: _Worker, lock: Any, parent: int) -> None:

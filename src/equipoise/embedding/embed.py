@@ -18,6 +18,8 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -68,13 +70,17 @@ def embed(
     keeper: CacheWriter | None = None,
 ) -> Embedded:
     """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache."""
-    image_identity = of_model(model, how.batch_size, EMBEDDING_CODE, "image_card") or "this run"
-    text_identity = of_model(model, how.batch_size, EMBEDDING_CODE, "card") or "this run"
-    images = Images(model, refs, source, cache, image_identity, how)
-    texts = Texts(model, strings, cache, text_identity, how)
-    with contextlib.nullcontext(keeper) if keeper else CacheWriter(cache) as kept:
-        seconds = _work(images, texts, kept)
-        kept.flush()
+
+    def identity(card: str) -> str:
+        return of_model(model, how.batch_size, EMBEDDING_CODE, card) or "this run"
+
+    texts = Texts(model, strings, cache, identity("card"), how)
+    with ThreadPoolExecutor(1) as pool:  # the vision tower's weights are hashed while the first texts are embedded
+        hashing = pool.submit(copy_context().run, identity, "image_card")
+        images = Images(model, refs, source, cache, hashing.result, how)
+        with contextlib.nullcontext(keeper) if keeper else CacheWriter(cache) as kept:
+            seconds = _work(images, texts, kept)
+            kept.flush()
     for part, names in (
         (texts, ("keys", "vectors", "encoded", "cut")),
         (images, ("keys", "vectors", "encoded", "bad", "digests")),
@@ -159,7 +165,8 @@ def _work(images: Images, texts: Texts, keeper: CacheWriter) -> dict[str, float]
             spent += time.monotonic() - began
             return batch is not None
 
-        next_texts()  # a GPU has work while the first photos are decoded
+        for _ in range(AHEAD):  # a GPU has work until the first photos are decoded
+            next_texts()
         with contextlib.closing(images.batches(next_texts)) as batches:
             for names, pictures, count in batches:
                 pending.add(images, names, images.begin(pictures, len(names)))
@@ -215,13 +222,13 @@ class Images:
         wanted: Iterable[ImageRef],
         source: ImageSource,
         cache: EmbeddingCache,
-        identity: str,
+        identity: Callable[[], str],
         how: ScoringOptions,
     ) -> None:
         self.model, self.source, self.cache = model, source, cache
         self.batch_size, self.workers = how.batch_size, how.workers
         self._by_tokens = kind_of(model) == "tokens"
-        self._key = Keys("image", identity)
+        self._identity = identity
         self.keys: dict[ImageRef, bytes] = {}
         self.bad: dict[ImageRef, str] = {}
         self.digests: dict[str, bytes] = {}
@@ -245,13 +252,15 @@ class Images:
 
     def batches(self, meanwhile: Callable[[], bool]) -> Generator[tuple[list[bytes], Any, int], None, None]:
         """(keys, pictures as the model wants them, how many images were read since the last batch)."""
+        self._key = Keys("image", self._identity())
         # A model with embed_images alone wants pictures, whatever else it is able to do.
         make = self.model.preprocess if self._by_tokens else lambda image: image
         many = self.workers > 2 or str(getattr(self.model, "device", "")).startswith("cuda")
         reasons: dict[bytes, str] = {}
         sought: set[bytes] = set()
         names: list[bytes] = []
-        pictures: Any = []
+        pictures: list[Any] = []
+        block: NDArray[Any] | None = None  # of one batch after the other, since new memory costs as much as the copy
         read = 0
         with decoded(self.source, self._refs, self._lookup, make, self.workers, many, meanwhile) as jobs:
             for found, there, images in jobs:
@@ -271,17 +280,17 @@ class Images:
                         reasons[name] = why
                         continue
                     if self._by_tokens:  # copied at once: its memory is used again
-                        if not names:
-                            pictures = np.empty((self.batch_size, *np.shape(picture)), np.asarray(picture).dtype)
-                        pictures[len(names)] = picture
+                        if block is None:
+                            block = np.empty((self.batch_size, *np.shape(picture)), np.asarray(picture).dtype)
+                        block[len(names)] = picture
                     else:
                         pictures.append(picture)
                     names.append(name)
                     if len(names) == self.batch_size:
-                        yield names, pictures, read
+                        yield names, pictures if block is None else block, read
                         names, pictures, read = [], [], 0
         if names:
-            yield names, pictures, read
+            yield names, pictures if block is None else block, read
         self.bad |= {ref: reasons[name] for ref, name in self.keys.items() if name in reasons}
 
     def begin(self, pictures: Any, count: int) -> PendingRows:
@@ -316,11 +325,12 @@ class Texts:
         self.cut: set[str] = set()  # longer than the model reads
         self.tokenizing = 0.0  # seconds
 
-    def _new(self, strings: list[str], names: dict[str | bytes, bytes]) -> list[tuple[bytes, Any]]:
+    def _new(
+        self, strings: list[str], contents: Iterable[Any], names: dict[str | bytes, bytes]
+    ) -> list[tuple[bytes, Any]]:
         """(key, content) of what is neither among `names` (content as bytes -> key) yet nor in the cache."""
-        started = time.monotonic()
         new: dict[bytes, Any] = {}
-        for string, content in zip(strings, self._contents(strings), strict=True):
+        for string, content in zip(strings, contents, strict=True):
             raw = array("q", content).tobytes() if self._by_tokens else content
             name = names.get(raw)
             if name is None:
@@ -329,7 +339,6 @@ class Texts:
             self.keys[string] = name
         there = self.cache.get(list(new))
         self.vectors |= there
-        self.tokenizing += time.monotonic() - started
         return [(name, content) for name, content in new.items() if name not in there]
 
     def _contents(self, strings: list[str]) -> Iterable[Any]:
@@ -354,8 +363,8 @@ class Texts:
         tokenized, because nobody should wait for all of them."""
         names: dict[str | bytes, bytes] = {}
         waiting: dict[int | None, list[tuple[bytes, Any]]] = {}
-        for part in batched(self.strings, AT_ONCE):
-            for name, content in self._new(part, names):
+        for part, contents in self._read():
+            for name, content in self._new(part, contents, names):
                 waiting.setdefault(self._padded(content), []).append((name, content))
             for length, texts in waiting.items():
                 whole = len(texts) // self.rows(length) * self.rows(length)
@@ -363,6 +372,18 @@ class Texts:
                 waiting[length] = texts[whole:]
         for length, texts in waiting.items():
             yield from self._cut(texts, length)
+
+    def _read(self) -> Iterator[tuple[list[str], Iterable[Any]]]:
+        """Some strings and their contents; the next ones are tokenized while these are embedded."""
+        with ThreadPoolExecutor(1) as pool:
+            parts = list(batched(self.strings, AT_ONCE))
+            begun = [pool.submit(self._contents, part) for part in parts[:1]]
+            for at, part in enumerate(parts):
+                started = time.monotonic()
+                contents = begun.pop().result()
+                self.tokenizing += time.monotonic() - started
+                begun += [pool.submit(self._contents, part) for part in parts[at + 1 : at + 2]]
+                yield part, contents
 
     def _padded(self, content: Any) -> int | None:
         """Where the tower is causal nothing after a text's end can reach its embedding, so it is padded only to the

@@ -7,9 +7,10 @@ gives no intervals, so its own differences are read as they are printed.
 from __future__ import annotations
 
 from equipoise.evaluation.record import Change
+from studies.harness import table
 from studies.tables.lib.jobs import BASE, CONTROL, HN, HP_HN, OURS, PRIOR, REPLACE_ONLY, SWAP_ONLY, Job
 from studies.tables.lib.published import rows
-from studies.tables.lib.show import GONE, change, table
+from studies.tables.lib.show import GONE, change
 from studies.tables.lib.study import Study
 
 MODELS = (BASE, CONTROL, HN, HP_HN, SWAP_ONLY, REPLACE_ONLY, OURS)
@@ -113,7 +114,7 @@ def quoted(study: Study) -> list[str]:
     for key, words, jobs, column, metric in asked:
         theirs = [printed[job.name][PLACES[metric][column == "SWAP"]] or 0 for job in jobs]
         found = [study.numbers(job, column) for job in jobs if study.form.can(job)]
-        values = [100 * (one[metric] or 0) for one in found if one]  # type: ignore[index]
+        values = [100 * (one[metric] or 0) for one in found if one]
         lines.append([words, f"*{told[key][0]:.1f}*", f"*{_mean(theirs):.2f}*", f"{_mean(values):.1f} ({len(values)})"])
     scores = rows("hp_table_9")
     for key, words, jobs in (

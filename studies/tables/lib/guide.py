@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from studies.harness import table
 from studies.tables.lib.pages import ALL
 from studies.tables.lib.real import BASE, PHOTOS, Real
-from studies.tables.lib.show import GONE, table
+from studies.tables.lib.show import GONE
 from studies.tables.lib.tables import Table
 from studies.tables.lib.world import A_MODEL, World
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.replace.build import LEXICON
@@ -13,12 +13,13 @@ from equipoise.evaluation.averages import MOST_GROUPS, summarise
 from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemNumbers
+from studies.harness import table
 from studies.tables.lib.chart import line_chart
 from studies.tables.lib.findings import MODELS as FINDINGS
 from studies.tables.lib.findings import findings, quoted
 from studies.tables.lib.jobs import BASE, BOUNDS, CE_CLIP, CONTROL, FIXED, HN, HP_HN, NEGCLIP, NEW, OURS, PRIOR
 from studies.tables.lib.published import defects, rows
-from studies.tables.lib.show import GONE, Cell, change, grid, number, table
+from studies.tables.lib.show import GONE, Cell, change, grid, number
 from studies.tables.lib.study import Study, Wanted
 from studies.tables.lib.tables import FIVE, TABLES, WHOLE, Table
 
@@ -35,7 +36,7 @@ def phrases(study: Study) -> list[str]:
         edits = {item.id: edit for test in study.column(column).tests for item in study.form.test(test).items
                  if (edit := _first_edit(item))}  # fmt: skip
         found = [_by_edit(runs[0], edits) if (runs := study.runs(job, column)) else {} for job in PHRASED]
-        examples = {}
+        examples: dict[str, str] = {}
         for item in (item for test in study.column(column).tests for item in study.form.test(test).items):
             if edit := _first_edit(item):
                 texts = f"{item.caption} / {item.positives[0].text} / {item.negatives[0].text}"
@@ -48,7 +49,7 @@ def phrases(study: Study) -> list[str]:
             for phrase, numbers in found[0].items()
         ]  # fmt: skip
         heads = ("phrase -> hard positive", "n", "caption / hard positive / hard negative", *(j.label for j in PHRASED))
-        parts.append(f"{column}:\n\n{table(heads, lines)}")
+        parts += [f"{column}:", table(heads, lines)]
     counts = rows("hp_tables_4_to_6")
     theirs = [
         [f"{split}, {kind}", f"{phrase} -> {positive}", f"*{counts[f'{split}, {kind}: {phrase}'][0]:,.0f}*"]
@@ -60,7 +61,8 @@ def phrases(study: Study) -> list[str]:
         "n is the frequency; the last columns are Brittleness with 95% intervals (2,000 resamples of pictures).",
         *parts,
         "The paper's own, as counted in its released files (`equipoise bench build replace` rebuilds them with all "
-        f"captions):\n\n{table(('REPLACE', 'phrase -> hard positive', 'records'), theirs)}",
+        "captions):",
+        table(("REPLACE", "phrase -> hard positive", "records"), theirs),
     ]
 
 
@@ -213,10 +215,10 @@ _ORDER = (
 ALL = {name: _MORE.get(name) or TABLES[name] for name in _ORDER}
 
 
-def section(study: Study, name: str) -> str:
+def section(study: Study, name: str, parts: Iterable[str]) -> str:
     """A table with its heading, the command that makes it, and what is wrong with the published numbers."""
     real = " --real --data DIR" if study.form.name == "real" else ""
     known = defects(name)
     wrong = "Known defects of the published numbers: " + "; ".join(known) + "." if known else ""
-    said = [f"## {ALL[name].title}", f"    python -m studies.tables.table {name}{real}", *ALL[name].parts(study), wrong]
+    said = [f"## {ALL[name].title}", f"    python -m studies.tables.table {name}{real}", *parts, wrong]
     return "\n\n".join(part for part in said if part)

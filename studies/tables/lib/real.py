@@ -13,7 +13,7 @@ every row says which.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -173,7 +173,7 @@ class Real:
     def __init__(self, data: Path, options: Mapping[str, Any] | None = None, device: str = "cuda") -> None:
         self.data, self.options, self.device = data, dict(options or {}), device
         self.variants = {name: one.label for name, one in OTHERS.items()}
-        self.standards = dict(STANDARDS)
+        self.standards: dict[str, tuple[str, ...]] = dict(STANDARDS)
         for paper in FOLDERS:
             found = sorted(path.name for path in (data / paper.lower()).glob("*") if path.is_dir())
             self.standards[paper] = tuple(f"{paper.lower()}-{name}" for name in found)
@@ -344,7 +344,7 @@ class Real:
         other = self.spec(job.variant) if job.variant else None
         return load_model(other or (f"paper:{paper}@{file}" if file else f"hf:{self.data / BASE}"), device=device)
 
-    def finetuning(self, name: str) -> tuple[list[Item], ImageSource]:
+    def finetuning(self, name: str) -> tuple[Sequence[Item], ImageSource]:
         if name == MORE:
             parts = {part: load_items(self.data / MORE / f"{part}.jsonl") for part in self._more()}
             sources = {part: open_source(self.data / MORE / part) for part in parts}

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.evaluation.record import Change, Interval, Number, Numbers
+from studies.harness import table
 from studies.tables.lib.jobs import Job
 from studies.tables.lib.published import Rows
 from studies.tables.lib.study import Study
 
 GONE = "–"  # the paper has this column, this form has nothing that stands for it
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def share(value: float | None, interval: Interval | None) -> str:

@@ -7,13 +7,10 @@ they are to be compared with each other and not with the shipped one.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from equipoise.data.items import Item
 from equipoise.models import load_model
 from equipoise.models.base import Model
-from equipoise.train.losses.clip import clip_loss
-from equipoise.train.recipe import Recipe
 from studies import world_model as world
 from studies.world_captions import NOISE, Noise, PretrainingImages, PretrainingItems
 
@@ -38,44 +35,12 @@ def pretraining_items(variant: str, scenes: int = SCENES) -> list[Item]:
     return PretrainingItems(scenes, 0, VARIANTS[variant][4])[:]
 
 
-def pretraining_recipe(steps: int, seed: int) -> Recipe:
-    return Recipe(
-        name="world_variant",
-        citation="Radford et al. 2021, Learning Transferable Visual Models From Natural Language Supervision",
-        terms={"clip": (1, clip_loss)},
-        batch_size=BATCH,
-        epochs=10_000,
-        max_steps=steps,
-        lr=world.PRETRAINING["lr"],
-        warmup_steps=max(1, steps // 10),
-        grad_clip=1.0,
-        seed=seed,
-    )
-
-
 def untrained(variant: str, folder: Path) -> Model:
     """The variant before pretraining, saved and loaded as any model of transformers."""
-    import torch
-    from transformers import CLIPConfig, CLIPModel
-
     _, width, patch, layers, _ = VARIANTS[variant]
     place = folder / variant
     if not (place / "preprocessor_config.json").exists():  # written last
-        tokenizer = world.build_tokenizer()
-        shape: dict[str, Any] = {"hidden_size": width, "intermediate_size": 3 * width}
-        ids = {
-            "vocab_size": len(tokenizer),
-            "bos_token_id": tokenizer.bos_token_id,
-            "eos_token_id": tokenizer.eos_token_id,
-            "pad_token_id": tokenizer.pad_token_id,
-        }
-        text = {**world.TEXT, **shape, **ids, "num_hidden_layers": layers}
-        config = CLIPConfig(
-            text_config=text,
-            vision_config={**world.VISION, **shape, "patch_size": patch},
-            projection_dim=world.TOWER["projection_dim"],
-        )
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            world.save(CLIPModel(config), place)
+        shape = {"hidden_size": width, "intermediate_size": 3 * width}
+        text, vision = {**shape, "num_hidden_layers": layers}, {**shape, "patch_size": patch}
+        world.save(world.build_model(0, world.TEXT | text, world.VISION | vision), place)
     return load_model(f"hf:{place}", device="cpu")

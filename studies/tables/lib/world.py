@@ -42,13 +42,14 @@ from equipoise.world.vocabulary import KINDS
 from studies.tables.lib.form import Column, TestSet
 from studies.tables.lib.jobs import Job
 from studies.tables.lib.variants import (
+    BATCH,
     SCENES,
     VARIANTS,
     PretrainingImages,
     pretraining_items,
-    pretraining_recipe,
     untrained,
 )
+from studies.world_model import pretraining
 
 FINETUNING = 12_000  # items
 FOUR_TYPES = 8_000  # items with negatives of CE-CLIP's four types
@@ -56,8 +57,10 @@ MORE_TESTS = {"objects": "replace-objects", "actions": "replace-actions"}  # no 
 MORE_SIZE = 1_000
 TESTS = {"attributes": "world-replace-attributes", "relations": "world-replace-relations", "swap": "world-swap"}
 TESTS |= {"unseen": "world-unseen"}
-SPLITS = {"attributes": ("replace-attributes",), "relations": ("replace-relations",), "swap": ("swap",)}
-SPLITS |= {"unseen": ("count", "without"), "objects": ("replace-objects",), "actions": ("replace-actions",)}
+SPLITS: dict[str, tuple[str, ...]] = {
+    "attributes": ("replace-attributes",), "relations": ("replace-relations",), "swap": ("swap",),
+    "unseen": ("count", "without"), "objects": ("replace-objects",), "actions": ("replace-actions",),
+}  # fmt: skip
 PICTURES_OF_A_KIND = 40
 A_MODEL = 2  # minutes on two cores: 160 steps and its scores
 RETRIEVAL = 1_000  # pictures with two things and their attributes; many captions still fit several of them
@@ -113,7 +116,8 @@ class World:
         self.options = dict(options or {})
         self.folder = out / f"world-{share:g}-{_made_of()}"
         self.steps, self.pretraining_steps, self.share = steps, pretraining_steps, share
-        self.standards = {"ImageNet": ("classes",), "ELEVATER": ("classes",), "COCO": ("retrieval",)}
+        classes: tuple[str, ...] = ("classes",)
+        self.standards = {"ImageNet": classes, "ELEVATER": classes, "COCO": ("retrieval",)}
         self.variants = {name: label for name, (label, *_) in VARIANTS.items()}
 
     def size(self, n: int) -> int:
@@ -197,7 +201,7 @@ class World:
                     counts[thing.kind] += 1
         _write_tar(path, names, drawn)
 
-    def finetuning(self, name: str) -> tuple[list[Item], ImageSource]:
+    def finetuning(self, name: str) -> tuple[Sequence[Item], ImageSource]:
         if name == "more":
             both = [self.finetuning(part)[0] for part in ("captions", "four-types")]
             return [*both[0], *both[1]], TarImages([self.folder / f"{part}.tar" for part in ("captions", "four-types")])
@@ -242,7 +246,8 @@ class World:
 
     def recipe(self, job: Job, seed: int) -> Recipe:
         if job.variant:
-            return pretraining_recipe(self.pretraining_steps, seed)
+            steps = self.pretraining_steps
+            return pretraining("world_variant", steps, BATCH, max(1, steps // 10), seed, 10_000)
         assert job.recipe is not None
         steps = max(1, self.steps // 2) if job.short else self.steps
         usual: dict[str, Any] = {"seed": seed, "max_steps": steps, "warmup_steps": min(20, max(1, steps // 10))}

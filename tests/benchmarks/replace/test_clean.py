@@ -2,11 +2,9 @@
 
 import re
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks.replace import build as replace
 from equipoise.benchmarks.replace.clean import BENCHMARK, REASONS, Cleaned, clean, texts_of
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, Text
@@ -25,24 +23,19 @@ def test_other_records_than_the_published_ones_are_refused(split: str) -> None:
     assert "equipoise bench fetch replace-clean --out DIR" in str(caught.value)
 
 
-def test_a_file_that_lacks_a_record_is_refused(everything: list[Item]) -> None:
+def test_a_file_that_lacks_a_record_is_refused(replace_items: list[Item]) -> None:
     with pytest.raises(UserError, match="10,574 records of split 'attributes'"):
-        clean(everything[1:])
+        clean(replace_items[1:])
 
 
 @pytest.fixture(scope="module")
-def everything(shared_data: Path) -> list[Item]:
-    return replace.load(shared_data / "vl_checklist")
+def cleaned(replace_items: list[Item]) -> Cleaned:
+    return clean(replace_items)
 
 
-@pytest.fixture(scope="module")
-def cleaned(everything: list[Item]) -> Cleaned:
-    return clean(everything)
-
-
-def test_every_record_is_kept_or_dropped_and_the_table_adds_up(everything: list[Item], cleaned: Cleaned) -> None:
+def test_every_record_is_kept_or_dropped_and_the_table_adds_up(replace_items: list[Item], cleaned: Cleaned) -> None:
     kept = [kept.id.replace("-clean", "") for kept in cleaned.kept]
-    assert sorted(kept + [gone.item.id for gone in cleaned.dropped]) == sorted(item.id for item in everything)
+    assert sorted(kept + [gone.item.id for gone in cleaned.dropped]) == sorted(item.id for item in replace_items)
     assert Counter(item.tags["split"] for item in cleaned.kept) == BENCHMARK.splits
     table = {reason: (dropped, repaired) for reason, dropped, repaired in cleaned.reasons_table()}
     assert list(table) == list(REASONS)

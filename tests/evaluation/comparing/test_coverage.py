@@ -79,7 +79,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.9, 0.98])
-@pytest.mark.parametrize("images", [20, 50, 100, 300])
+@pytest.mark.parametrize("images", [20, *(pytest.param(n, marks=pytest.mark.long) for n in (50, 100)), 300])
 @pytest.mark.parametrize("sizes", SIZES)
 def test_a_share_holds_the_truth(sizes: str, images: int, rate: float) -> None:
     """Items of an image are alike (correlation 0.3), as a beta distribution of the images' rates makes them.

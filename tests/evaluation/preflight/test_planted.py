@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,17 @@ from tests.evaluation.preflight.planted_towers import BY_ANSWERS, QUIET, UNLINKE
 from equipoise.evaluation.preflight import judging, probes, tested_model
 from equipoise.evaluation.preflight.checks import run
 from equipoise.evaluation.preflight.judging import preflight
+from equipoise.models import hf
 
 OWN = "py:mine:make"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_reference() -> Iterator[None]:
+    """The folder that the loaders' network came from is the same for all: a fifth of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hf, "load_folder", functools.cache(hf.load_folder))
+        yield
 
 
 def not_fine(model: Any, spec: str = OWN) -> dict[str, str]:

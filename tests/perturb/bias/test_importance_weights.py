@@ -78,8 +78,9 @@ class Words:
 def drawn(op: Any, text: str, times: int = 4000, **options: Any) -> Counter[str]:
     """How often each replacement comes first; "" where there is none."""
     found: Counter[str] = Counter()
+    caption = Caption(text)  # whose words are tagged once
     for seed in range(times):
-        first = next(iter(op(Caption(text), (Words(),), random.Random(seed), **options)), None)
+        first = next(iter(op(caption, (Words(),), random.Random(seed), **options)), None)
         found[(first.edit.to or "") if isinstance(first, Candidate) else ""] += 1
     return Counter({word: round(100 * number / times) for word, number in found.items()})
 

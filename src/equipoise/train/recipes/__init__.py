@@ -3,9 +3,9 @@
 A recipe names its losses, the texts that it needs and its optimisation. It has no model and no data, so the same recipe
 runs on a laptop (`quick=True`, sized for the built-in world) and on eight GPUs.
 
-`equipoise train RECIPE --items F --images DIR --model M --out DIR` trains with a recipe. A new one is a function in a
-file of this folder and a row in train/recipe_rows.py. For a recipe outside the package, `equipoise train
-py:module:function` takes any function that returns a `Recipe`.
+`equipoise train RECIPE --items F --images DIR --model M --out DIR` trains with a recipe. A new one is a
+function in a file of this folder; the first line of its docstring is its summary in `train list`. For a recipe outside
+the package, `equipoise train py:module:function` takes any function that returns a `Recipe`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from typing import Any
 from equipoise.core import plugins
 from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
-from equipoise.train.recipe_rows import RECIPES
+from equipoise.train.recipe_rows import recipe_rows
 from equipoise.train.recipes.options import SETTINGS, hints_of, own_options, read_options, with_settings, written
 
 __all__ = ["RECIPES", "SETTINGS", "Lora", "Needs", "Recipe", "Slot", "get_recipe", "named", "options_of"]
+
+RECIPES = recipe_rows()
 
 
 def options_of(name: str) -> dict[str, Any]:

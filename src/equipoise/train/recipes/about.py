@@ -6,7 +6,6 @@ import inspect
 from typing import Any
 
 from equipoise.train.recipe import Needs, Slot
-from equipoise.train.recipe_rows import RECIPES
 from equipoise.train.recipes import get_recipe, named, options_of
 from equipoise.train.recipes.options import own_options, setting_of, type_in_words
 
@@ -32,9 +31,8 @@ def about(name: str) -> dict[str, Any]:
 
 
 def explained(name: str) -> str:
-    """Summary and details; the docstring of a recipe of the user's own has both."""
-    parts = [RECIPES[name].summary] if name in RECIPES else []
-    return "\n\n".join([*parts, *filter(None, [inspect.getdoc(named(name))])])
+    """Summary and details."""
+    return inspect.getdoc(named(name)) or ""
 
 
 def needs_in_words(needs: Needs) -> list[str]:

@@ -35,7 +35,9 @@ def ce_clip_zhang_2024(
     upper_threshold: Weight = UPPER,
     types: tuple[NegativeType, ...] = ("relation", "attribute", "object", "action"),
 ) -> Recipe:
-    """L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr. A weight of 0 switches a loss off; `itc=plain` removes the negatives from
+    """CE-CLIP: four types of negatives, contrasted with the caption (IMC) and ranked below it (CMR).
+
+    L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr. A weight of 0 switches a loss off; `itc=plain` removes the negatives from
     the contrastive term, `itc=off` removes the term; `types=relation,object` keeps only those negatives. With
     `cmr_mean=code`, CMR shrinks with every negative that a caption lacks, as in the public code. For `imc_form` and the
     defects of the public code see losses/imc.py and losses/cmr.py. The code's latest script has weights 0.3 (IMC) and

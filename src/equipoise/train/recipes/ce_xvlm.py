@@ -12,7 +12,9 @@ from equipoise.train.recipes.shared import Weight
 
 
 def ce_xvlm_zhang_2024(*, imc_weight: Weight = 0.2, cmr_weight: Weight = 0.4) -> Recipe:
-    """L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr + L_itm. The paper finetunes X-VLM-16M for 5 epochs in batches of 64 with
+    """CE-XVLM: CE-CLIP's losses on the contrastive part of BLIP or X-VLM, its negatives also for the matching head.
+
+    L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr + L_itm. The paper finetunes X-VLM-16M for 5 epochs in batches of 64 with
     X-VLM's defaults for COCO retrieval: learning rate 3e-5, weight decay 0.01 and a warm-up of a tenth of the steps.
     X-VLM's learning rate then falls linearly, ours along a cosine. A model without a temperature (transformers does not
     keep BLIP's) starts at 0.07. `control_itm` is the same without generated negatives."""
@@ -26,7 +28,9 @@ def ce_xvlm_zhang_2024(*, imc_weight: Weight = 0.2, cmr_weight: Weight = 0.4) ->
 
 
 def control_itm() -> Recipe:
-    """L = L_itc + L_itm, with the settings of `ce_xvlm_zhang_2024`."""
+    """Only captions, for a model with a matching head: X-VLM's own finetuning, the control of CE-XVLM.
+
+    L = L_itc + L_itm, with the settings of `ce_xvlm_zhang_2024`."""
     return Recipe(
         citation="Zeng et al. 2022, Multi-Grained Vision Language Pre-Training, ICML",
         terms={"itc": (1, clip_loss), "itm": (1, itm)},

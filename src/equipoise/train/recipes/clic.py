@@ -17,7 +17,9 @@ def clic_peleg_2025(
     negative_weight: Weight = 0.5,
     uni_weight: Weight = 1.0,
 ) -> Recipe:
-    """L = L_clip + 0.5 L_cont + 0.5 L_sneg + L_uni: CLIP's loss, the same with caption and positive, each of these two
+    """CLIC on single photos: a frozen vision tower, right captions kept together, the negative apart.
+
+    L = L_clip + 0.5 L_cont + 0.5 L_sneg + L_uni: CLIP's loss, the same with caption and positive, each of these two
     against its own negative, and their distance. Only the text tower, the text projection and the scale are trained
     (`freeze=none`: both towers).
 

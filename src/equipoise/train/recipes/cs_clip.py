@@ -9,7 +9,9 @@ from equipoise.train.recipes.shared import ANY, UNHELD, Count, Weight
 
 
 def cs_clip_kargi_2026(*, unit_weight: Weight = 0.5, units: Count = 2) -> Recipe:
-    """L = L_itc(hn) + 0.5 L_unit (losses/cs_clip.py). The units differ. In the paper, a language model writes parts of
+    """CS-CLIP: NegCLIP's contrast with one foil, and two more texts of the photo, each with its own foil.
+
+    L = L_itc(hn) + 0.5 L_unit (losses/cs_clip.py). The units differ. In the paper, a language model writes parts of
     the caption: a relation ("a dog is on a sofa"), else an entity, each with a foil in which one thing is changed. Here
     units are drawn, with replacement, from the captions and positives of all items of the photo (including the
     caption), and a foil is any negative of the unit's item. Items that are phrases of one photo (Visual Genome's

@@ -10,7 +10,9 @@ from equipoise.train.recipes.shared import ANY, Count
 
 
 def dac_doveh_2023(*, dense_captions: Count = 10, dense_negatives: bool = True) -> Recipe:
-    """The dense captions must be in the items: all items of an image, each with its caption and, for `dense_negatives`,
+    """DAC: many captions of each image, some of them right, learned as multiple instances.
+
+    The dense captions must be in the items: all items of an image, each with its caption and, for `dense_negatives`,
     its negatives. DAC-LLM and DAC-SAM differ in how the captions were written."""
     return Recipe(
         citation="Doveh et al. 2023, Dense and Aligned Captions Promote Compositional Reasoning in VL Models, NeurIPS",

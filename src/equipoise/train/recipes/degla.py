@@ -16,7 +16,9 @@ def degla_hu_2025(
     distillation_weight: Weight = 0.005,
     teacher_decay: Share = 0.9996,
 ) -> Recipe:
-    """L = L_itc(hn) + 0.1 L_igc + 0.1 L_tgc + 0.005 L_dis. The teacher follows the model with a decay of 0.9996 per
+    """DeGLA with its mask corrected: four negatives, contrasted with image and text, and self-distillation.
+
+    L = L_itc(hn) + 0.1 L_igc + 0.1 L_tgc + 0.005 L_dis. The teacher follows the model with a decay of 0.9996 per
     step; `teacher_decay=1` keeps the base. In short runs (the world's 200 steps) the teacher stays close to the base.
 
     Corrected: the text contrast uses a caption's own negatives, while the code's mask selects those of other captions

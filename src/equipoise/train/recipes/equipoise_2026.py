@@ -25,7 +25,9 @@ def equipoise_2026(
     by_operation: bool = True,
     by_type: bool = False,
 ) -> Recipe:
-    """L = L_two + 0.5 L_rank + 1.0 L_text + 0.2 L_agree + 1.0 L_keep (losses/two_captions, rank_each, text_contrast,
+    """Every right caption above every wrong one; a reworded caption is a caption.
+
+    L = L_two + 0.5 L_rank + 1.0 L_text + 0.2 L_agree + 1.0 L_keep (losses/two_captions, rank_each, text_contrast,
     agreement, keep). The positive is a second caption in the contrast. Caption and positive are each ranked 3 logits
     above a replace and a swap negative (`by_operation`). The text tower keeps the two together and the negatives apart.
     The two get the same score. Photos and captions keep the preferences of the base.

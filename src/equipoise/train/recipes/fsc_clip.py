@@ -20,7 +20,9 @@ def fsc_clip_oh_2024(
     smoothing: Share = 0.02,
     lora: Annotated[int, Field(ge=0)] = 0,
 ) -> Recipe:
-    """L = L_clip + 0.5 L_global + 0.2 L_local (1.0 for the global loss on CC3M, 0.5 for the local loss with ViT-B/16
+    """FSC-CLIP: hard negatives weighted so that zero-shot accuracy is kept.
+
+    L = L_clip + 0.5 L_global + 0.2 L_local (1.0 for the global loss on CC3M, 0.5 for the local loss with ViT-B/16
     and L/14). Three negatives per caption: swap, replace, shuffle. `lora=4` trains adapters at ten times the learning
     rate.
     """

@@ -10,21 +10,26 @@ from equipoise.train.recipes.shared import ANY, REPLACE, SWAP, Weight
 
 
 def control() -> Recipe:
+    """Finetuning on captions alone with CLIP's loss: the effect of the data without hard texts."""
     return _kamath(hn=0, hp=0)
 
 
 def hn_only() -> Recipe:
+    """Hard negatives alone ("Our HN" of Kamath et al.), which make a model oversensitive."""
     return _kamath(hn=1, hp=0)
 
 
 def hp_only() -> Recipe:
+    """Hard positives alone ("0 HN" of Kamath et al.), which teach that a change of words never matters."""
     return _kamath(hn=0, hp=1)
 
 
 def hard_positives_kamath_2024(
     *, hn_weight: Weight = 1.0, swap_only: bool = False, replace_only: bool = False
 ) -> Recipe:
-    """`hn_weight` 0, 0.25, 0.5, 0.75, 1 are the rows of the paper's Table 3. By its text (5.3) they are the weight of
+    """Hard positives and hard negatives together (section 5): L = L_clip + hn_weight L_neg + L_pos.
+
+    `hn_weight` 0, 0.25, 0.5, 0.75, 1 are the rows of the paper's Table 3. By its text (5.3) they are the weight of
     the hard-negative loss at a fixed weight of the hard-positive loss, not a share of the data. `swap_only` and
     `replace_only` (Table 1d) use only positives and negatives of that operation.
 

@@ -9,7 +9,9 @@ from equipoise.train.recipes.shared import ANY
 
 
 def negclip_yuksekgonul_2023(*, hard_images: bool = True) -> Recipe:
-    """The items name their hard images in tags["hard_images"]; `perturb --hard-images` finds them. A batch of 256
+    """NegCLIP: swapped captions as negatives, and for each image a similar one with its own texts.
+
+    The items name their hard images in tags["hard_images"]; `perturb --hard-images` finds them. A batch of 256
     encodes 512 images and 1,024 texts. `hard_images=false` uses only the negatives. Weight decay 0.2 is open_clip's
     default."""
     return Recipe(

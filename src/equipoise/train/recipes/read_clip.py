@@ -9,7 +9,9 @@ from equipoise.train.recipes.shared import ANY, SWAP, UNHELD, Weight
 
 
 def read_clip_kwon_2025(*, alignment_weight: Weight = 0.5) -> Recipe:
-    """L = L_itc(hn) + 0.5 L_align. Left out: the reconstruction of the paper's title, 0.1 L_rec, in which a frozen T5
+    """READ-CLIP without its decoder: NegCLIP's contrast with three swaps, and paraphrases aligned.
+
+    L = L_itc(hn) + 0.5 L_align. Left out: the reconstruction of the paper's title, 0.1 L_rec, in which a frozen T5
     writes another caption of the photo from the text embedding. So do not expect READ-CLIP's numbers from this recipe.
 
     The positive is any hard positive of the item; the code draws another human caption of the photo or a language

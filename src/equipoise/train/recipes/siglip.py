@@ -8,7 +8,9 @@ from equipoise.train.recipes.shared import UNHELD
 
 
 def control_siglip() -> Recipe:
-    """SigLIP's scale is about 117; a bound of 100 would change the model at the first step."""
+    """Finetuning a SigLIP model on captions alone, with its own sigmoid loss.
+
+    SigLIP's scale is about 117; a bound of 100 would change the model at the first step."""
     return Recipe(
         citation="Zhai et al. 2023, Sigmoid Loss for Language Image Pre-Training, ICCV",
         terms={"siglip": (1, siglip_loss)},

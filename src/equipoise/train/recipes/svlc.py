@@ -12,7 +12,9 @@ from equipoise.train.recipes.shared import ANY, Weight
 def svlc_doveh_2023(
     *, negative_weight: Weight = 1.0, positive_weight: Weight = 1.0, negatives_in_contrastive: bool = True
 ) -> Recipe:
-    """The published models: negatives from rules or a language model (`positive_weight=0`), positives alone
+    """SVLC: contrastive, negative and analogy losses on LoRA adapters.
+
+    The published models: negatives from rules or a language model (`positive_weight=0`), positives alone
     (`negative_weight=0`), both. `negatives_in_contrastive=false` is what the code does, unintentionally, on two or more
     GPUs. One negative per sample, written by any recipe."""
     contrastive = itc_hn if negatives_in_contrastive and negative_weight else clip_loss

@@ -1,0 +1,88 @@
+"""What the studies share: where things are, tables in Markdown and as plain TSV files, rows and packed data."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from equipoise.core.files import atomic_write
+
+ROOT = Path(__file__).resolve().parents[1]
+LANGUAGE = ROOT / "src" / "equipoise" / "language" / "data"
+SHARED = ROOT.parent / "shared" / "data"  # other people's files: not in CI
+TABLES = "docs/appendix/tables"  # below ROOT: a folder of files for each study
+Rows = list[list[str]]  # the first has the heads
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """In Markdown; all columns but the first are numbers."""
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def cells(line: str) -> list[str]:
+    """Of a line of a table in Markdown."""
+    return re.split(r"\s*\|\s*", line.strip().removeprefix("|").removesuffix("|").strip())
+
+
+def tables_in(text: str) -> Iterator[Rows]:
+    """Every table of a text in Markdown."""
+    found: Rows = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            found.append(cells(line))
+        elif found:
+            yield [row for row in found if row[0] != "---"]
+            found = []
+
+
+def plain(cell: str) -> str:
+    """A cell without the marks of Markdown; `*`, the mark of a significant difference, stays."""
+    whole = re.fullmatch(r"(\*+)([^*]+)\1", cell)
+    return (whole[2] if whole else cell).replace("\\*", "*").replace("`", "")
+
+
+def file_name(title: str) -> str:
+    """A table's file, after its first head."""
+    return re.sub(r"[^a-z0-9]+", "-", re.sub("[',]", "", plain(title).lower())).strip("-") + ".tsv"
+
+
+def tsv(rows: Rows) -> str:
+    return "".join("\t".join(map(plain, row)) + "\n" for row in rows)
+
+
+def read_tsv(text: str) -> str:
+    """The table of a TSV file in Markdown."""
+    heads, *rows = (line.replace("*", "\\*").split("\t") for line in text.splitlines())
+    return table(heads, rows)
+
+
+def write_tables(folder: Path, files: Mapping[str, str]) -> None:
+    """Exactly these files; those that are as they should be are not touched."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.tsv"):
+        if path.name not in files:
+            path.unlink()
+    for name, text in files.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            with atomic_write(path) as handle:
+                handle.write(text)
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Of a table with heads, columns divided by tabs."""
+    with path.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle, delimiter="\t"))
+
+
+def write_packed(path: Path, data: Any, **options: Any) -> int:
+    """JSON, gzipped without a date: the same data gives the same bytes. How many there are."""
+    packed = gzip.compress(json.dumps(data, separators=(",", ":"), **options).encode(), mtime=0)
+    path.write_bytes(packed)
+    return len(packed)
