@@ -1,7 +1,7 @@
 """Every published answer of a real model, as one table: benchmark, model, and for each item whether it was right.
 
-Files are read by the readers of `equipoise metrics`; those that it cannot read yet (LLaVA's wordings, VSR's scores,
-mteb's totals) are read here.
+Files are read by the readers of `equipoise metrics`, but for LLaVA's answers, of which two wordings are compared here,
+and mteb's totals.
 """
 
 from __future__ import annotations
@@ -183,6 +183,9 @@ def plans(shared: Path) -> Iterator[Plan]:
         "Its texts and photos may not be redistributed. “paper:” marks the scores that its authors published.",
         group=True,
     )
+    older = sorted((published / "vsr").glob("*_test.jsonl.gz"))
+    rule = "the statement's score is above 0.5 exactly if it is true"
+    yield Plan("VSR", "vsr", rule, "", [(path.name.removesuffix("_test.jsonl.gz"), "ebug", [path]) for path in older])
 
 
 def stem(path: Path) -> str:
@@ -234,6 +237,8 @@ def carried_out(plan: Plan, shared: Path) -> Ledger:
         answered = laid["right"], laid.get("again"), laid.get("flips")
         entries.append(Entry(plan.name, model, source, *answered, more=numbers))
     said = statements(plan.files[0][2][-1]) if plan.bench == "vsr-pairs" else {}
+    if plan.bench == "vsr":
+        said = {row.id: f"{row.id} about “{row.tags['relation']}” (truth: {row.tags['label']})" for row in rows}
     texts = [words(items[id_]) if id_ in items else said.get(id_, id_) for id_ in place]
     types = [type_of(items[id_]) if id_ in items else "" for id_ in place]
     about = Bench(plan.name, plan.rule, plan.second, texts, list(photos.values()), plan.note, types)
@@ -264,19 +269,7 @@ def statements(path: Path) -> dict[str, str]:
     }
 
 
-# ---------------------------------------------------------------------------- files that `metrics` cannot read yet
-
-
-def vsr(shared: Path) -> Ledger:
-    """The older test of 2,024 statements: a score above one half says True."""
-    entries, texts = [], []
-    for path in sorted((shared / "published_scores/vsr").glob("*_test.jsonl.gz")):
-        rows = list(lines(path))
-        right = _array((row["score"] > 0.5) == (row["label"] == 1) for row in rows)
-        texts = [f"statement {row['id']} about “{row['relation']}” (truth: {row['label'] == 1})" for row in rows]
-        entries.append(Entry("VSR", path.name.removesuffix("_test.jsonl.gz"), "ebug", right))
-    rule = "the statement's score is above 0.5 exactly if it is true"
-    return {"VSR": Bench("VSR", rule, "", texts, list(map(str, range(len(texts)))))}, entries
+# ---------------------------------------------------------------------------- files that are read here
 
 
 def whatsup(shared: Path) -> Ledger:
@@ -307,7 +300,9 @@ def whatsup(shared: Path) -> Ledger:
 def mieb(shared: Path) -> Ledger:
     """Shares of 40 models on six tasks; nobody published their answers."""
     benches, entries = {}, []
-    for row in lines(shared / "published_scores/mieb.jsonl.gz"):
+    with gzip.open(shared / "published_scores/mieb.jsonl.gz", "rt", encoding="utf-8") as handle:
+        results = list(map(json.loads, handle))
+    for row in results:
         name = f"{row['task']} (mteb)"
         note = "mteb published totals without answers, so models are not compared here."
         rule = "group score" if row["task"] == "Winoground" else "the caption scores higher than every wrong one"
@@ -317,16 +312,11 @@ def mieb(shared: Path) -> Ledger:
     return benches, entries
 
 
-def lines(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as handle:
-        yield from map(json.loads, handle)
-
-
 def read_all(shared: Path) -> Ledger:
     benches: dict[str, Bench] = {}
     entries: list[Entry] = []
     found = [carried_out(plan, shared) for plan in plans(shared)]
-    for some, more in (*found[:4], whatsup(shared), *found[4:], vsr(shared), mieb(shared)):
+    for some, more in (*found[:4], whatsup(shared), *found[4:], mieb(shared)):
         benches |= some
         entries += more
     return benches, entries
