@@ -3,7 +3,8 @@
     python -m studies.coco.every            also the end of `python -m studies.coco.table`
     python -m studies.coco.every --claims   those of docs/appendix/tables.md, "Which claims hold where"
 
-Three bases; nothing was chosen. Differences are over photos and bases, as `equipoise compare` has them. One Holm
+Three bases; nothing was chosen. CE-CLIP also has one type of negatives at a time, fixed thresholds, half of the photos
+and bases of one epoch. Differences are over photos and bases, as `equipoise compare` has them. One Holm
 correction covers all comparisons that are printed here of photos, another those of the drawn world. A model that is
 not on all three bases is in no comparison.
 """
@@ -59,8 +60,8 @@ MORE = {
     "ce-clip-half": "CE-CLIP, half the photos",
     "control-half": "captions alone, half the photos",
     "early-base": "base of one epoch",
-    "early-control": "captions alone, from it",
-    "early-ce-clip": "CE-CLIP, from it",
+    "early-control": "captions alone, from one epoch",
+    "early-ce-clip": "CE-CLIP, from one epoch",
 }
 TYPES = ("object", "attribute", "action", "relation")
 FIXED = ("2", "5", "10")
@@ -256,6 +257,10 @@ def thresholds() -> Change:
 
 def last(row: dict[str, Any], one: str) -> float:
     return float(row["parts"][f"threshold_{one}"])
+
+
+def has(row: dict[str, Any], one: str) -> bool:
+    return f"threshold_{one}" in row["parts"]
 
 
 Asked = tuple[str, str, str, str, str]  # store, after, before, kind, metric
@@ -524,9 +529,15 @@ def fall(name: str, kind: str) -> str:
 
 
 def last_thresholds() -> None:
+    names = NAMES | MORE | ABLATED
+    trained = (CE, "ce-clip-half", "early-ce-clip", *(f"ce-clip-{one}" for one in TYPES))
     table(
         ("CE-CLIP's thresholds at the last step", *TYPES),
-        [(row["base"], *(f"{last(row, one):.1f}" for one in TYPES)) for row in models()[CE]],
+        [
+            (f"{names[name]}, {row['base']}", *(f"{last(row, one):.1f}" if has(row, one) else "" for one in TYPES))
+            for name in known(trained)
+            for row in models()[name]
+        ],
     )
 
 
