@@ -32,7 +32,7 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Difference, Interval
 from equipoise.evaluation.scores import ItemScores, Lists, Scores
 from studies.coco.bases import RECALLS
-from studies.coco.labels import JOINED, METRICS
+from studies.coco.labels import JOINED, METRICS, SHORT
 from studies.coco.scores import read_scores
 from studies.tables.lib.findings import CLAIMS as PUBLISHED
 from studies.tables.lib.published import rows as printed
@@ -199,6 +199,7 @@ def outcome(gap: NDArray[Any], metric: str) -> NDArray[np.bool_]:
         "original": c > 0,
         "augmented": (c > 0) & (p > 0),
         "brittleness": ((c > 0) & (p < 0)) | ((c < 0) & (p > 0)),
+        "drop": (c > 0) & (p <= 0),
     }[metric]
     return found
 
@@ -544,6 +545,14 @@ def last_thresholds() -> None:
 def show() -> None:
     levels("every recipe, on `balanced` and swaps", COLUMNS)
     changes("every recipe, minus captions alone", NAMES, COLUMNS)
+    levels(
+        "hard-positive paper, Table 1",
+        {
+            (kind, metric): f"{said}: {short}"
+            for kind, said in (("replace", "REPLACE"), ("swap", "our swaps"))
+            for metric, short in (SHORT | {"drop": "drop"}).items()
+        },
+    )  # fmt: skip
     levels(
         "hard-positive paper, Table 7",
         {(f"replace_{part}", one): f"{part}: {one}" for part in ("attributes", "relations") for one in METRICS},

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +143,13 @@ def test_no_photo_of_a_benchmark_is_trained_on(monkeypatch: pytest.MonkeyPatch) 
     assert len(names["dev"]) == 6 and len(names["train"]) == 20 and not names["dev"] & names["train"]
     assert not any(number % 3 == 0 for split in ("train", "dev") for number in names[split])
     assert names["test"] == {number for number in range(40) if number % 6 == 0}
+
+
+@pytest.mark.slow
+def test_levels_of_every_recipe_are_what_the_kept_scores_give() -> None:
+    """By a script that imports nothing of ours."""
+    script = ROOT / "studies/coco/recompute.py"
+    assert not any(line.startswith(("from studies", "from equipoise")) for line in script.read_text().splitlines())
+    command = [sys.executable, str(script), "--levels", "--cells", "200", "--seed", "7"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "200 of 200 levels" in done.stdout, done.stdout + done.stderr

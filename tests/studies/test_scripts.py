@@ -23,6 +23,7 @@ READING = {
     "studies/coco/keep.py": ("GONE --out OUT/x.jsonl",),
     "studies/coco/matching.py": ("GONE --out GONE",),
     "studies/coco/more.py": ("photos --git GONE --sets GONE --shared GONE --out OUT",),
+    "studies/coco/recompute.py": ("--scores GONE",),
     "studies/coco/run.py": ("GONE --out GONE",),
     "studies/docs_pictures.py": ("GONE/report.html",),
     "studies/judge/calibrate.py": ("GONE --shared GONE",),
