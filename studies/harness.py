@@ -1,4 +1,4 @@
-"""What the studies share: where things are, tables in Markdown and as plain TSV files, rows and packed data."""
+"""What the studies share: where things are, tables in Markdown and as plain TSV files, rows, arrays and packed data."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core.files import atomic_write
 
@@ -79,6 +82,17 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     """Of a table with heads, columns divided by tabs."""
     with path.open(encoding="utf-8", newline="") as handle:
         return list(csv.DictReader(handle, delimiter="\t"))
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    with np.load(path, allow_pickle=False) as held:
+        return {name: held[name] for name in held.files}
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path, "wb") as handle:
+        np.savez_compressed(handle, allow_pickle=False, **dict(arrays))
 
 
 def write_packed(path: Path, data: Any, **options: Any) -> int:
