@@ -22,9 +22,9 @@ TABLES = "docs/appendix/tables"  # below ROOT: a folder of files for each study
 Rows = list[list[str]]  # the first has the heads
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """In Markdown; all columns but the first are numbers."""
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
+    """In Markdown; all columns but the first so many are numbers."""
+    lines = [heads, [*["---"] * left, *["---:"] * (len(heads) - left)], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 

@@ -23,7 +23,7 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Summary
 from equipoise.published.measuring import published_run
 from equipoise.published.reading import read_any
-from studies.harness import SHARED, read_rows
+from studies.harness import SHARED, read_rows, table
 
 PARTS = ("text", "image", "group")
 
@@ -172,10 +172,11 @@ def main() -> int:
     if not (data / "published_scores").is_dir():
         parser.error(f"{data}: no folder published_scores in it")
     found = list(numbers(data))
-    print("| source | model | printed | ours | |\n| --- | --- | --- | --- | --- |")
-    for one in found:
-        shown = "met" if one.met else one.why
-        print(f"| {one.source} | {one.model} | {' / '.join(one.printed)} | {' / '.join(one.ours)} | {shown} |")
+    lines = [
+        [one.source, one.model, " / ".join(one.printed), " / ".join(one.ours), "met" if one.met else one.why]
+        for one in found
+    ]
+    print(table(("source", "model", "printed", "ours", ""), lines, left=5))
     for source, where in WHERE.items():
         print(f"\n{source}: {where}", end="")
     count, met = sum(len(one.printed) for one in found), sum(len(one.printed) for one in found if one.met)
