@@ -121,3 +121,7 @@ def test_all_rows_of_the_real_files(shared_data: Path, caplog: pytest.LogCapture
     assert Counter(item.tags["type"] for item in ties) == {"swap": 11}, "the others differ by a capital"
     found = {finding.what: finding.count for finding in check(items, registry.get("crepe")).findings}
     assert found["forced ties: a right caption reads the same as a negative"] == 67
+
+
+def test_facts_and_loader_have_the_same_splits() -> None:
+    assert list(registry.get("crepe").splits) == list(crepe.TABLES)
