@@ -57,7 +57,7 @@ def command(kind: str, at: int, line: str, given: dict[str, Path]) -> subprocess
 
 def hashes(out: Path, patterns: list[str]) -> dict[str, str]:
     named = (path for pattern in patterns for path in out.glob(pattern) if path.is_file())
-    found = sorted(path for path in named if path.name != STATUS)  # which has times
+    found = sorted(path for path in named if STATUS not in path.name)  # which has times
     return {str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
 
 
