@@ -1,4 +1,4 @@
-"""What the studies share: where things are, tables in Markdown and as plain TSV files, rows and packed data."""
+"""What the studies share: where things are, tables in Markdown and as plain TSV files, rows, arrays and packed data."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from equipoise.core.files import atomic_write
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,9 +22,9 @@ TABLES = "docs/appendix/tables"  # below ROOT: a folder of files for each study
 Rows = list[list[str]]  # the first has the heads
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """In Markdown; all columns but the first are numbers."""
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
+    """In Markdown; all columns but the first so many are numbers."""
+    lines = [heads, [*["---"] * left, *["---:"] * (len(heads) - left)], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -79,6 +82,17 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     """Of a table with heads, columns divided by tabs."""
     with path.open(encoding="utf-8", newline="") as handle:
         return list(csv.DictReader(handle, delimiter="\t"))
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    with np.load(path, allow_pickle=False) as held:
+        return {name: held[name] for name in held.files}
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path, "wb") as handle:
+        np.savez_compressed(handle, allow_pickle=False, **dict(arrays))
 
 
 def write_packed(path: Path, data: Any, **options: Any) -> int:

@@ -26,7 +26,7 @@ from equipoise.core.stats import wilson
 from equipoise.perturb import Candidate, Caption, get_recipe
 from equipoise.perturb.llm.recipes import LLM_RECIPES, llm_recipe
 from equipoise.perturb.recipe import perturb_caption
-from studies.harness import read_rows
+from studies.harness import read_rows, table
 from studies.needs import HALVES, existing
 from studies.perturb_measure import read_groups
 from studies.perturb_reading import Edited, write_sheet
@@ -76,12 +76,13 @@ def sheet(found: list[tuple[str, str, Caption, Candidate, str]], printed: Path, 
 def count() -> None:
     rows = read_rows(KEPT)
     total = Counter((row["recipe"], row["prompt"]) for row in rows)
-    print("| prompt | answers | outcome | n | % |\n| --- | ---: | --- | ---: | ---: |")
+    lines = []
     for (recipe, prompt), n in total.items():
         outcomes = Counter(row["outcome"] for row in rows if (row["recipe"], row["prompt"]) == (recipe, prompt))
         for outcome, some in sorted(outcomes.items(), key=lambda pair: (pair[0] != "kept", -pair[1])):
             low, high = wilson(some, n)
-            print(f"| {prompt} | {n} | {outcome} | {some} | {some / n:.1%} [{low:.1%}, {high:.1%}] |")
+            lines.append([prompt, outcome, str(n), str(some), f"{some / n:.1%} [{low:.1%}, {high:.1%}]"])
+    print(table(("prompt", "outcome", "answers", "n", "%"), lines, left=2))
 
 
 def main() -> None:

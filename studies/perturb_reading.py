@@ -32,7 +32,7 @@ from equipoise.perturb import Candidate, Caption, Perturbed
 from equipoise.perturb.recipe import perturb_captions
 from equipoise.perturb.recipes import balanced
 from studies.caption_halves import captions_of, coco, flickr, train2017
-from studies.harness import ROOT, read_rows
+from studies.harness import ROOT, read_rows, table
 from studies.needs import HALVES, existing
 
 WANTED = {  # sort of edit: how many are read
@@ -201,15 +201,15 @@ def count(key: Path, readers: list[Path]) -> None:
     rows = read_rows(key)
     verdicts = [_verdicts(path, len(rows)) for path in readers]
     total = Counter((row["source"], row["sort"]) for row in rows)
-    print("| edits | n | " + " | ".join(f"reader {n}" for n, _ in enumerate(readers, 1)) + " |")
-    print("| --- | --- |" + " --- |" * len(readers))
+    lines = []
     for source, sort in sorted(total):
         n, cells = total[source, sort], []
         for passed in verdicts:
             right = sum(passed[int(r["number"])] for r in rows if (r["source"], r["sort"]) == (source, sort))
             low, high = wilson(right, n)
             cells.append(f"{right} = {right / n:.1%} [{low:.1%}, {high:.1%}]")
-        print(f"| {source}, {sort} | {n} | {' | '.join(cells)} |")
+        lines.append([f"{source}, {sort}", str(n), *cells])
+    print(table(("edits", "n", *(f"reader {n}" for n, _ in enumerate(readers, 1))), lines))
     if len(verdicts) == 2:
         print(f"same verdict: {sum(verdicts[0][n] == verdicts[1][n] for n in verdicts[0])} of {len(rows)}")
     asked = {int(row["number"]) for row in rows if row["sort"] == "replace positive"}
@@ -225,14 +225,14 @@ def published(readings: list[str]) -> None:
     by_sort: dict[str, list[dict[str, str]]] = {}
     for row in rows:
         by_sort.setdefault(f"{row['source']}, {row['sort']}", []).append(row)
-    print("| edits | n | reader 1 | reader 2 | 95 % | called trivial by a reader |")
-    print("| --- |" + " --- |" * 5)
+    lines = []
     for name, own in sorted(by_sort.items()):
         right = [sum(row[f"reader{number}"] == "pass" for row in own) for number in (1, 2)]
         ends = [end for passed in right for end in wilson(passed, len(own))]
-        shares = " | ".join(f"{passed / len(own):.1%}" for passed in right)
+        shares = [f"{passed / len(own):.1%}" for passed in right]
         trivial = sum("trivial" in row["why"] for row in own)
-        print(f"| {name} | {len(own)} | {shares} | [{min(ends):.1%}, {max(ends):.1%}] | {trivial} |")
+        lines.append([name, str(len(own)), *shares, f"[{min(ends):.1%}, {max(ends):.1%}]", str(trivial)])
+    print(table(("edits", "n", "reader 1", "reader 2", "95 %", "called trivial by a reader"), lines))
 
 
 def _verdicts(path: Path, count: int) -> dict[int, bool]:

@@ -20,26 +20,14 @@ from equipoise.evaluation.record import Interval, ItemNumbers, Metrics, Numbers
 from equipoise.published.measuring import published_run
 from equipoise.report.tables import percent
 from studies.harness import SHARED, table
+from studies.ledger.printed import PRINTED
 from studies.needs import existing
 
-# What was printed, and where. Winoground: Thrush et al. 2022, the table of all models.
-WINOGROUND = {
-    "clip": ("CLIP (ViT-B/32)", (30.75, 10.50, 8.00)),
-    "vinvl": ("VinVL", (37.75, 17.75, 14.50)),
-    "flava_itm": ("FLAVA, ITM head", (32.25, 20.50, 14.25)),
-    "vilt": ("ViLT (ViT-B/32)", (34.75, 14.00, 9.25)),
-}
-# Bugliarello et al. 2023, as notebooks/VALSE.ipynb of e-bug/fine-grained-evals prints it: 11 instruments, then "Avg."
-VALSE_PRINTED = {
-    "x-vlm_16m": ("X-VLM 16M", (83.6, 78.7, 71.5, 72.0, 74.8, 73.1, 79.2, 64.6, 60.0, 49.0, 91.9), 74.5),
-    "blip2_itm_pretrain": ("BLIP-2, ITM", (83.6, 79.6, 70.2, 68.7, 68.0, 65.6, 84.4, 63.2, 62.6, 58.7, 96.0), 74.0),
-}
+# Names here; what was printed, and where, is in ledger/printed.py.
+WINOGROUND = {"clip": "CLIP (ViT-B/32)", "vinvl": "VinVL", "flava_itm": "FLAVA, ITM head", "vilt": "ViLT (ViT-B/32)"}
+VALSE_MODELS = {"x-vlm_16m": "X-VLM 16M", "blip2_itm_pretrain": "BLIP-2, ITM"}
 PREDICATE_NOUN = {"clip": "CLIP (ViT-B/32)", "vilt": "ViLT", "vilbert": "ViLBERT", "lxmert": "LXMERT"}
-# Miranda et al. 2024, the table of their training strategies: I2T, T2I, group; then SugarCrepe.
-BIVLC = {
-    "BiVLC_ViT-B-32": ("CLIP (ViT-B/32)", (75.83, 52.40, 49.06)),
-    "BiVLC_CLIP_TROHN-Text": ("CLIP TROHN-Text", (78.18, 62.19, 57.48)),
-}
+BIVLC = {"ViT-B-32": "CLIP (ViT-B/32)", "CLIP_TROHN-Text": "CLIP TROHN-Text"}
 SUGARCREPE_BIVLC = 76.56
 QWEN = {"zero_shot": "Qwen2-VL-7B", "general_lora": "LoRA", "hardneg_lora": "LoRA on hard negatives"}
 REWORDED = {"sorev": "A touches B / B touches A", "continv": "inside / contains", "relcomp": "above / below, if true"}
@@ -85,7 +73,7 @@ def predicate_noun(data: Path, name: str, cropped: bool) -> Metrics:
 
 
 def bivlc(data: Path, name: str) -> Metrics:
-    return measured(data, "bivlc", f"bivlc/{name}.csv")
+    return measured(data, "bivlc", f"bivlc/BiVLC_{name}.csv")
 
 
 def sugarcrepe(data: Path) -> Metrics:
@@ -124,29 +112,29 @@ def share(numbers: Numbers, name: str, digits: int = 1, interval: bool = True) -
 
 def _winoground(data: Path) -> str:
     rows = []
-    for name, (title, printed) in WINOGROUND.items():
+    for name, title in WINOGROUND.items():
         found = winoground(data, name)
         shown = [share(found, part, 2) for part in ("text", "image", "group")]
-        rows.append([title, *shown, " / ".join(f"{value:.2f}" for value in printed)])
+        rows.append([title, *shown, " / ".join(PRINTED["winoground, paper"][name])])
     return table(("model", "text", "image", "group", "printed"), rows)
 
 
 def _valse(data: Path) -> str:
-    models = {name: valse(data, name) for name in VALSE_PRINTED}
+    models = {name: valse(data, name) for name in VALSE_MODELS}
     rows = []
     for place, split in enumerate(VALSE):
         row = [split, f"{VALSE[split]:,}"]
         for name, found in models.items():
-            row += [percent(found.by["split"][split], "original"), f"{VALSE_PRINTED[name][1][place]:.1f}"]
+            row += [percent(found.by["split"][split], "original"), PRINTED["valse"][name][place]]
         rows.append(row)
     for label, numbers in (("mean of the 11 (VALSE's rule)", "headline"), ("mean over items", "overall")):
         row = [label, "7,702"]
         for name, found in models.items():
-            printed = f"{VALSE_PRINTED[name][2]:.1f}" if numbers == "overall" else ""
-            row += [percent(getattr(found, numbers), "original"), printed]
+            mean = PRINTED["valse"][name][-1] if numbers == "overall" else ""
+            row += [percent(getattr(found, numbers), "original"), mean]
         rows.append(row)
-    titles = [title for title, _, _ in VALSE_PRINTED.values()]
-    return table(("instrument", "n", titles[0], "printed", titles[1], "printed"), rows)
+    one, other = VALSE_MODELS.values()
+    return table(("instrument", "n", one, "printed", other, "printed"), rows)
 
 
 def _wordings(data: Path) -> str:
@@ -188,10 +176,10 @@ def _split(found: Metrics, split: str) -> ItemNumbers:
 
 def _bivlc(data: Path) -> str:
     rows = []
-    for name, (title, printed) in BIVLC.items():
+    for name, title in BIVLC.items():
         found, parts = bivlc(data, name), ("text", "image", "group")
         shown = [percent(found.overall, part, 2) for part in parts]
-        rows.append([title, *shown, " / ".join(f"{value:.2f}" for value in printed)])
+        rows.append([title, *shown, " / ".join(PRINTED["bivlc"][name])])
         for kind in ("replace", "swap", "add"):
             one = found.by["type"][kind]
             rows.append([f"{title}, {kind} ({one.n:,})", *(percent(one, part, 2) for part in parts), ""])

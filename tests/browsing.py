@@ -35,10 +35,10 @@ def visiting(browser: Any) -> Iterator[Visit]:
     wrong: list[str] = []
     contexts = []
 
-    def opened(address: str, width: int = 1280, scheme: str = "light", context: Any = None, **options: Any) -> Any:
+    def opened(address: str, width: int = 1280, context: Any = None, **options: Any) -> Any:
         if context is None:
             size = {"width": width, "height": 844 if width < 500 else 800}
-            context = browser.new_context(viewport=size, color_scheme=scheme, **options)
+            context = browser.new_context(viewport=size, **options)
             contexts.append(context)
         page = context.new_page()
         page.allowed = []  # words of console errors that a test expects

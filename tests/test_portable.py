@@ -9,7 +9,6 @@ import sys
 import tarfile
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -22,6 +21,7 @@ from equipoise.core.files import atomic_write
 from equipoise.core.run_folder import locked, take
 from equipoise.data.images import TarImages
 from equipoise.data.items import load_items
+from equipoise.world.splits import make_world
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -135,17 +135,12 @@ if __name__ == "__main__":
 @pytest.mark.slow
 def test_training_starts_its_workers_by_spawn(tmp_path: Path) -> None:
     (tmp_path / "spawn.py").write_text(SPAWN)
-
-    def equipoise(*given: Any) -> str:
-        command = [sys.executable, str(tmp_path / "spawn.py"), *map(str, given)]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    equipoise("bench", "build", "world", "--limit", 8, "--out", "photos")
-    options = ("--quick", "--set", "max_steps=2", "--set", "batch_size=4", "--workers", 1, "--model", "world")
-    items = ("--items", "photos/finetune-0.jsonl", "--images", "photos", "--out", "training")
-    equipoise("train", "hard_positives_kamath_2024", *options, *items)
+    items = make_world(8, 0, tmp_path / "photos")
+    options = ("--quick", "--set", "max_steps=2", "--set", "batch_size=4", "--workers", "1", "--model", "world")
+    files = ("--items", str(items), "--images", "photos", "--out", "training")
+    command = [sys.executable, "spawn.py", "train", "hard_positives_kamath_2024", *options, *files]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert (tmp_path / "training" / "model" / "config.json").is_file()
 
 

@@ -11,33 +11,22 @@ exact. (m.npz, s.npz and x.npz are older: s(c) - s(n) and s(p) - s(n), rounded t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.core.files import atomic_write
+from studies.harness import read_arrays, write_arrays
 
-Arrays = Mapping[str, NDArray[Any]]
+read_scores, write_scores = read_arrays, write_arrays
 
 
 def numbers(names: Sequence[str], photos: Sequence[str]) -> NDArray[np.int16]:
     """Which photo each name is."""
     place = {name: number for number, name in enumerate(photos)}
     return np.array([place[name] for name in names], np.int16)
-
-
-def write_scores(path: Path, arrays: Arrays) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path, "wb") as handle:
-        np.savez_compressed(handle, allow_pickle=False, **dict(arrays))
-
-
-def read_scores(path: Path) -> dict[str, NDArray[Any]]:
-    with np.load(path, allow_pickle=False) as held:
-        return {name: held[name] for name in held.files}
 
 
 def pack(folder: Path, out: Path) -> None:

@@ -29,6 +29,7 @@ from equipoise.evaluation.comparing.inference import holm
 from equipoise.report import svg
 from equipoise.report.gallery import embedded
 from equipoise.report.page import page_part
+from studies.harness import table
 from studies.ledger import twice
 from studies.ledger.answers import SOURCES, Bench, Entry, Floats, Ledger, read_all
 from studies.ledger.siglip import history
@@ -326,18 +327,12 @@ def page(shared: Path) -> str:
 
 def markdown(shared: Path) -> str:
     """The table of docs/ledger.md: every model that was asked in two ways."""
-    rows = [row for row in measured(*everything(shared)) if row["flips"]]
-    lines = [
-        "| benchmark | model | first | second | both | changes | n |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for row in rows:
-        flips = row["flips"]
-        lines.append(
-            f"| {row['bench'].name} | {row['entry'].model} | {row['right'].value:.1f} | {row['again'].value:.1f} | "
-            f"{row['both'].value:.1f} | **{flips.value:.1f}** [{flips.low:.1f}, {flips.high:.1f}] | {flips.n:,} |"
-        )
-    return "\n".join(lines)
+    lines = []
+    for row in (row for row in measured(*everything(shared)) if row["flips"]):
+        flips, shares = row["flips"], (f"{row[metric].value:.1f}" for metric in METRICS[:3])
+        changes = f"**{flips.value:.1f}** [{flips.low:.1f}, {flips.high:.1f}]"
+        lines.append([row["bench"].name, row["entry"].model, *shares, changes, f"{flips.n:,}"])
+    return table(("benchmark", "model", "first", "second", "both", "changes", "n"), lines, left=2)
 
 
 def main() -> None:

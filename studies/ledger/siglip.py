@@ -9,6 +9,7 @@ import argparse
 import csv
 from pathlib import Path
 
+from studies.harness import table
 from studies.needs import existing
 
 TASKS = ("SugarCrepe", "AROCocoOrder", "AROFlickrOrder")  # those with a result from before the change
@@ -31,9 +32,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shared", type=existing("published_scores/mieb_siglip_history.csv"), default="../shared/data")
     models = history(parser.parse_args().shared)
-    print(f"| checkpoint | {' | '.join(TASKS)} |\n| --- |{' ---: |' * len(TASKS)}")
-    for model, tasks in models.items():
-        print(f"| {model} | {' | '.join(f'{tasks[task][0]} → {tasks[task][1]}' for task in TASKS)} |")
+    lines = [[model, *(f"{tasks[task][0]} → {tasks[task][1]}" for task in TASKS)] for model, tasks in models.items()]
+    print(table(("checkpoint", *TASKS), lines))
     for task in TASKS:
         gains = sorted(round(after - before, 1) for before, after in (tasks[task] for tasks in models.values()))
         print(f"{task}: {len(gains)} checkpoints, gain {gains[0]:+.1f} to {gains[-1]:+.1f} points")

@@ -80,9 +80,9 @@ def test_texts_of_strangers_stay_code(items: Path) -> None:
 
 
 def test_every_number_of_the_page_is_in_the_record(samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from equipoise.benchmarks import by_fields
+    from equipoise.benchmarks import registry
 
-    sugarcrepe_pp = by_fields.benchmark("sugarcrepe-pp")
+    sugarcrepe_pp = registry.get("sugarcrepe-pp")
 
     found = audit(sugarcrepe_pp.load(samples / "sugarcrepe_pp", []), "sugarcrepe-pp")
     page = markdown(found)

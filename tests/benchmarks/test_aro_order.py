@@ -18,7 +18,7 @@ RECORDS = [
 
 def load(folder: Path, records: list[dict[str, object]]) -> list[Item]:
     (folder / "coco_karpathy_test.json").write_text(json.dumps(records))
-    return aro_order.COCO.load(folder, [])
+    return aro_order.load_coco(folder, [])
 
 
 def test_pre_caption_is_blips() -> None:

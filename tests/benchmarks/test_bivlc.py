@@ -7,11 +7,11 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from equipoise.benchmarks import by_fields
+from equipoise.benchmarks import registry
 from equipoise.benchmarks.check import check
 from equipoise.core.errors import UserError
 
-bivlc = by_fields.benchmark("bivlc")
+bivlc = registry.get("bivlc")
 
 ROW = {"caption": "A cat.", "negative_caption": "A dog.", "type": "replace", "subtype": "obj"}
 

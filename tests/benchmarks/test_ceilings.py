@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import by_fields, negclip
+from equipoise.benchmarks import negclip, registry
 from equipoise.benchmarks.ceilings import Ceilings, as_read, ceilings
 from equipoise.benchmarks.check import check
 from equipoise.data.items import ImageRef, Item, texts
 
-sugarcrepe = by_fields.benchmark("sugarcrepe")
+sugarcrepe = registry.get("sugarcrepe")
 
 
 def item(name: str, caption: str, negatives: list[str], positives: tuple[str, ...] = (), image: str = "") -> Item:

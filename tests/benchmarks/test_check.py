@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from equipoise.benchmarks import by_fields
+from equipoise.benchmarks import registry
 from equipoise.benchmarks.check import CheckReport, check
 from equipoise.core.errors import UserError
 from equipoise.data.items import Box, ImageRef, Item, texts
 
-sugarcrepe = by_fields.benchmark("sugarcrepe")
+sugarcrepe = registry.get("sugarcrepe")
 
 
 def item(
@@ -136,7 +136,6 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_contradictions_of_replace(replace_items: list[Item]) -> None:
-    from equipoise.benchmarks.replace import build as replace
 
-    report = check(replace_items, replace.BENCHMARK)
+    report = check(replace_items, registry.get("replace"))
     assert found(report, "right in one item")[0] == 15

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import cola
+from equipoise.benchmarks import cola, registry
 from equipoise.benchmarks.check import check
 from equipoise.core.errors import UserError
 from equipoise.evaluation.outcomes import outcomes_of
@@ -27,7 +27,7 @@ def test_the_whole_file(shared_data: Path) -> None:
     assert len({ref.path for item in items for ref in item.images()}) == 218
     assert len({text for item in items for text in item.texts()}) == 294
     assert sum(sorted(item.caption.split()) == sorted(item.negatives[0].text.split()) for item in items) == 10
-    report = check(items, cola.BENCHMARK)
+    report = check(items, registry.get("cola"))
     assert report.ok and not report.findings, "no duplicate, no forced tie, no pair right here and wrong there"
 
 

@@ -9,10 +9,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from equipoise.benchmarks import by_fields
+from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
 
-colorswap = by_fields.benchmark("colorswap")
+colorswap = registry.get("colorswap")
 
 ROW = {
     "id": 9,

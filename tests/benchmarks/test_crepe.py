@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import crepe
+from equipoise.benchmarks import crepe, registry
 from equipoise.benchmarks.check import check
 from equipoise.core.errors import UserError
 
@@ -115,9 +115,13 @@ def test_all_rows_of_the_real_files(shared_data: Path, caplog: pytest.LogCapture
         "prod_negate_4": 1262, "prod_negate_6": 1798, "prod_negate_8": 2244,
     }  # fmt: skip
     assert {len(item.negatives) for item in items} == {5}
-    assert crepe.BENCHMARK.chance == {"original": 1 / (1 + 5)}
+    assert registry.get("crepe").chance == {"original": 1 / (1 + 5)}
     assert "67 rows have their caption among their negatives" in caplog.text
     ties = [item for item in items if item.caption in [text.text for text in item.negatives]]
     assert Counter(item.tags["type"] for item in ties) == {"swap": 11}, "the others differ by a capital"
-    found = {finding.what: finding.count for finding in check(items, crepe.BENCHMARK).findings}
+    found = {finding.what: finding.count for finding in check(items, registry.get("crepe")).findings}
     assert found["forced ties: a right caption reads the same as a negative"] == 67
+
+
+def test_facts_and_loader_have_the_same_splits() -> None:
+    assert list(registry.get("crepe").splits) == list(crepe.TABLES)

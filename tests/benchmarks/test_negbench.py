@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import negbench
+from equipoise.benchmarks import negbench, registry
 from equipoise.core.errors import UserError
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
@@ -36,7 +36,7 @@ def test_an_option_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def test_the_whole_file(shared_data: Path) -> None:
     items = negbench.load(shared_data / "negbench", [])
-    assert len(items) == negbench.BENCHMARK.splits["coco"]
+    assert len(items) == registry.get("negbench").splits["coco"]
     assert Counter(item.tags["template"] for item in items) == {"positive": 2032, "hybrid": 2012, "negative": 1870}
     assert len({item.image for item in items}) == 3926
     assert Counter(item.tags["debris"] for item in items) == {"none": 5789, "wrong option": 84, "right option": 41}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from equipoise.benchmarks import predicate_noun
+from equipoise.benchmarks import predicate_noun, registry
 from equipoise.benchmarks.check import check
 from equipoise.core.errors import UserError
 from equipoise.evaluation.paper_metrics import mirrored
@@ -86,7 +86,7 @@ def test_the_whole_file(shared_data: Path) -> None:
     assert Counter(item.tags["part"] for item in first) == {"predicate": 1486, "noun": 1098}
     assert Counter(item.tags["open_images"] for item in first)["test"] == 302
     assert len({item.image for item in items}) == 1673
-    assert check(items, predicate_noun.WHOLE).findings == []
+    assert check(items, registry.get("predicate-noun")).findings == []
 
 
 # ---------------------------------------------------------------------------- the paper's metric

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import by_fields
+from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
 
-sugarcrepe = by_fields.benchmark("sugarcrepe")
+sugarcrepe = registry.get("sugarcrepe")
 
 
 def test_records_in_the_published_layout(samples: Path) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import by_fields
+from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
 
-sugarcrepe_pp = by_fields.benchmark("sugarcrepe-pp")
+sugarcrepe_pp = registry.get("sugarcrepe-pp")
 
 
 def test_records_in_the_published_layout(samples: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.benchmarks import aro, swap
+from equipoise.benchmarks import aro, registry, swap
 from equipoise.core.errors import UserError
 
 
@@ -173,6 +173,7 @@ def test_one_file_two_benchmarks_the_same_images(tmp_path: Path) -> None:
     source = folder(tmp_path, record())
     assert swap.load(source)[0].image == aro.load_attribution(source, [])[0].image
     assert (
-        "--images is its folder images" in swap.BENCHMARK.get and "--images is its folder images" in aro.ATTRIBUTION.get
+        "--images is its folder images" in registry.get("swap").get
+        and "--images is its folder images" in registry.get("aro-vg-a").get
     )
-    assert "VG_100K/ and VG_100K_2/ that REPLACE wants does not fit" in swap.BENCHMARK.get
+    assert "VG_100K/ and VG_100K_2/ that REPLACE wants does not fit" in registry.get("swap").get

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import by_fields, visla
+from equipoise.benchmarks import registry, visla
 from equipoise.benchmarks.ceilings import as_read
 from equipoise.benchmarks.check import check
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item
 
-sugarcrepe_pp = by_fields.benchmark("sugarcrepe-pp")
+sugarcrepe_pp = registry.get("sugarcrepe-pp")
 
 GENERIC = "filename\tcaption\tsecond positive\tnegative_caption\r\n"
 SPATIAL = "image\tsent1\tsent2\tBest reference (Semantically close)\tReference-2 (Completely irrelevant)\r\n"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import by_fields
+from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
 
-vismin = by_fields.benchmark("vismin")
+vismin = registry.get("vismin")
 
 
 def row(number: int, category: str) -> dict[str, object]:

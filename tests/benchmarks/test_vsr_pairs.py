@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks import vsr
+from equipoise.benchmarks.base import splits_of
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item
 
@@ -85,7 +86,7 @@ def test_a_relation_has_one_law_and_its_contrary_is_symmetric_too() -> None:
 
 def test_the_whole_file(shared_data: Path) -> None:
     items = vsr.load_pairs(shared_data / "vsr", [])
-    assert len(items) == vsr.PAIRS.splits["random"]
+    assert len(items) == splits_of("vsr-pairs")["random"]
     assert Counter(item.tags["law"] for item in items) == {"symmetric": 339, "inverse": 321, "complement": 321}
     assert {item.tags["relation"] for item in items} == vsr.INVERSE.keys() | vsr.SYMMETRIC.keys()
     assert all(len(set(_texts(item))) == 3 for item in items)

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import by_fields, negclip, valse, vl_checklist
+from equipoise.benchmarks import negclip, registry, valse, vl_checklist
 from equipoise.benchmarks.check import check
 
-sugarcrepe_pp = by_fields.benchmark("sugarcrepe-pp")
+sugarcrepe_pp = registry.get("sugarcrepe-pp")
 
-sugarcrepe = by_fields.benchmark("sugarcrepe")
+sugarcrepe = registry.get("sugarcrepe")
 
 if not Path(os.environ["EQUIPOISE_TEST_DATA"]).is_dir():  # tests/conftest.py sets it
     pytest.skip(
@@ -59,7 +59,7 @@ def test_negclip(shared_data: Path) -> None:
     sizes = Counter(len(item.negatives) for item in items)
     assert sizes == {1: 2891, 2: 1418, 3: 480, 4: 47, 5: 3}
     chance = sum(count / (1 + size) for size, count in sizes.items()) / 4839
-    assert negclip.BENCHMARK.chance["original"] == pytest.approx(chance, abs=5e-5)
+    assert registry.get("negclip").chance["original"] == pytest.approx(chance, abs=5e-5)
     assert all(len(item.tags["hard_images"].split()) == 3 for item in items)
     hard = json.loads(items[0].tags["hard_images"])
     assert hard == ["negclip-valid/2973", "negclip-valid/1515", "negclip-valid/2235"]
@@ -77,7 +77,7 @@ def test_vl_checklist(shared_data: Path) -> None:
 def test_defects_of_vl_checklist(shared_data: Path) -> None:
     """VL-CheckList's colours: 66 records twice, 66 pairs of equal captions, and 2 that differ by a space."""
     items = vl_checklist.load(shared_data / "vl_checklist", ["Attribute/vg/color"])
-    report = check(items, vl_checklist.BENCHMARK)
+    report = check(items, registry.get("vl-checklist"))
     assert report.counts == {"Attribute/vg/color": (11_569, 11_569)}
     assert [finding.count for finding in report.findings if "forced ties" in finding.what] == [68]
     assert [finding.count for finding in report.findings if "twice" in finding.what] == [66]

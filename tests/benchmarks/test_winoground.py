@@ -7,10 +7,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from equipoise.benchmarks import by_fields
+from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
 
-winoground = by_fields.benchmark("winoground")
+winoground = registry.get("winoground")
 
 EXAMPLE = {
     "id": 7,

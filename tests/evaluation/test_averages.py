@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from equipoise.benchmarks import by_fields, registry, valse, vl_checklist
+from equipoise.benchmarks import registry, valse, vl_checklist
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, texts
@@ -21,7 +21,7 @@ from equipoise.evaluation.scores import Answer, ItemScores
 from equipoise.evaluation.task import ItemsTask
 from equipoise.published.measuring import require_groups, with_items
 
-sugarcrepe = by_fields.benchmark("sugarcrepe")
+sugarcrepe = registry.get("sugarcrepe")
 
 COLUMNS = {  # VALSE's splits by the column of Table 1
     "existence": ["existence"],
@@ -89,7 +89,7 @@ def of_valse(model: str) -> Metrics:
     cells = {split: cell for cell, splits in zip(VALSE[model], COLUMNS.values(), strict=True) for split in splits}
     assert list(cells) == list(valse.SPLITS)
     tags = {split: {"split": split, "phenomenon": valse.phenomenon(split)} for split in cells}
-    return measured(valse.BENCHMARK, rows_of(cells, tags, dict.fromkeys(cells, 1000)))
+    return measured(registry.get("valse"), rows_of(cells, tags, dict.fromkeys(cells, 1000)))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_vl_checklist() -> None:
     tags = {split: vl_checklist.tags_of(split) for split in vl_checklist.SPLITS}
     assert {one["column"] for one in tags.values()} == set(CHECKLIST)
     cells = {split: CHECKLIST[tags[split]["column"]] for split in tags}
-    found = percents(measured(vl_checklist.BENCHMARK, rows_of(cells, tags, dict.fromkeys(cells, 1000))))
+    found = percents(measured(registry.get("vl-checklist"), rows_of(cells, tags, dict.fromkeys(cells, 1000))))
     assert found["ce_clip"] == pytest.approx(75.1, abs=0.05)
     assert found["paper"] == found["vl_compo"] == pytest.approx(76.3, abs=0.05)
 
@@ -242,5 +242,5 @@ def test_answers_must_say_what_they_answer() -> None:
 
 def test_a_rule_that_is_not_there() -> None:
     with pytest.raises(UserError, match="valse: no average 'splits'; it has paper, ce_clip, vl_compo, items"):
-        valse.BENCHMARK.require_rule("splits")
-    valse.BENCHMARK.require_rule("items")
+        registry.get("valse").require_rule("splits")
+    registry.get("valse").require_rule("items")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.evaluation.test_image_runs import colours
 
-from equipoise.benchmarks import by_fields
+from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
 from equipoise.evaluation.averages import Averages, measure, summarise
 from equipoise.evaluation.comparing.differences import LoadedRun, difference
@@ -24,7 +24,7 @@ from equipoise.published.measuring import with_items
 from equipoise.report.comparison import render_differences
 from equipoise.report.tables import metrics_rows, render
 
-winoground = by_fields.benchmark("winoground")
+winoground = registry.get("winoground")
 
 
 def two(c0i0: float, c1i0: float, c0i1: float, c1i1: float, name: str = "1", **rest: Any) -> ItemScores:

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fuzz import corpus
 
-from equipoise.benchmarks import by_fields, registry
+from equipoise.benchmarks import registry
 from equipoise.benchmarks.fetching.archives import safe_unpack
 from equipoise.core.errors import UserError
 from equipoise.data.images import TarImages, decode_image
@@ -28,7 +28,7 @@ from equipoise.data.readers.captions.groups import read_captions
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.scores import read_scores
 
-sugarcrepe = by_fields.benchmark("sugarcrepe")
+sugarcrepe = registry.get("sugarcrepe")
 
 EXAMPLES = int(os.environ.get("FUZZ", "60"))
 MOST_SECONDS = 20.0

@@ -397,7 +397,7 @@ def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int, a
 @pytest.mark.slow
 @pytest.mark.parametrize("ask", ["yes", "answers"])
 def test_a_storm_and_a_kill(serve: Make, photos: Path, tmp_path: Path, ask: str) -> None:
-    _storm(serve, photos, tmp_path, 400, 600, ask)
+    _storm(serve, photos, tmp_path, 200, 300, ask)
 
 
 @pytest.mark.slow

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from equipoise.benchmarks import by_fields
+from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
 from equipoise.evaluation.record import RunRecord
 from equipoise.published.measuring import published_run
 
-sugarcrepe = by_fields.benchmark("sugarcrepe")
+sugarcrepe = registry.get("sugarcrepe")
 
 TYPE = "swap_obj"
 N = sugarcrepe.splits[TYPE] or 0

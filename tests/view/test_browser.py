@@ -111,6 +111,7 @@ def test_what_is_on_the_screen_is_frozen(tmp_path: Path, make_runs: Runs, serve:
     assert page.inner_text("#said").startswith("As it was on") and not page.locator("#runs a, #runs input").count()
 
 
+@pytest.mark.long  # it measures times, and beside other work a browser's longest task was once 225 ms
 def test_many_runs_and_many_items(tmp_path: Path, make_runs: Runs, serve: Serve, visit: Visit) -> None:
     make_runs(count=27_443, models=["large"])
     (small,) = make_runs(count=16, models=["small"])

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from equipoise.benchmarks import registry
+from equipoise.benchmarks.base import splits_of
 from equipoise.core.errors import Busy, UserError
 from equipoise.core.run_folder import locked
 from equipoise.data.items import load_items
@@ -256,12 +257,15 @@ def test_bad_arguments_are_explained(tmp_path: Path) -> None:
 
 
 def test_benchmarks_draw_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmarks, "SIZE", 12)
+    def few(name: str) -> dict[str, int]:
+        return {split: 12 // len(splits_of(name)) for split in splits_of(name)}
+
+    monkeypatch.setattr(benchmarks, "splits_of", few)
     for benchmark in map(registry.get, registry.expand("world")):
         items = benchmark.load(tmp_path, ())
         assert len(items) == 12 and {item.tags["split"] for item in items} == set(benchmark.splits)
         assert all(item.image is not None and (tmp_path / item.image.path).exists() for item in items)
-    assert len(benchmarks.UNSEEN_TYPE.load(tmp_path, ("count",))) == 6
+    assert len(benchmarks.load_unseen(tmp_path, ("count",))) == 6
 
 
 def test_large_picture_is_a_png() -> None:

@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import described, stored
+from equipoise.benchmarks.base import stored
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
@@ -82,8 +82,3 @@ def load_attribution(source: Path, splits: Sequence[str]) -> list[Item]:
 
     files = choose("aro-vg-a", source, {"test": "visual_genome_attribution.json"}, splits)
     return read("aro-vg-a", files, Attribution, build)
-
-
-RELATION = described("aro-vg-r", load_relation)
-
-ATTRIBUTION = described("aro-vg-a", load_attribution)

@@ -20,7 +20,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, Text
 from equipoise.language.tagging import Token, tag
@@ -133,6 +132,5 @@ def load(name: str, file: str, source: Path, splits: Sequence[str]) -> list[Item
     return items
 
 
-COCO = described("aro-coco-order", functools.partial(load, "aro-coco-order", "coco_karpathy_test.json"))
-
-FLICKR = described("aro-flickr-order", functools.partial(load, "aro-flickr-order", "flickr30k_test.json"))
+load_coco = functools.partial(load, "aro-coco-order", "coco_karpathy_test.json")
+load_flickr = functools.partial(load, "aro-flickr-order", "flickr30k_test.json")

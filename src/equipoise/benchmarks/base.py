@@ -151,8 +151,18 @@ def called(name: str) -> str:
     return Path(name).stem if is_facts(name) else name
 
 
+def splits_of(name: str) -> dict[str, int | None]:
+    """The splits of a benchmark of this package, with the numbers of their items."""
+    facts = stored(name)
+    return _counts(facts["splits"] if "splits" in facts else stored(facts["like"])["splits"])
+
+
+def _counts(splits: Mapping[str, int | str]) -> dict[str, int | None]:
+    return {split: None if isinstance(count, str) else count for split, count in splits.items()}
+
+
 def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], **more: Any) -> Benchmark:
-    """The benchmark with the facts of data/NAME.toml, else of the one that `like` names; `more` its module computes."""
+    """The benchmark with the facts of data/NAME.toml, else of the one that `like` names, and with `more`."""
     facts: dict[str, Any] = {"files": [], "photos": {}, "averages": {}, "metrics": []}
     facts |= (stored(stored(name)["like"]) if "like" in stored(name) else {}) | stored(name) | more
     files = [
@@ -166,7 +176,7 @@ def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], 
         for url, size, sha256 in ((*row, None, None)[:3] for row in stored("photos/sets")[photo_set])
     ]
     facts |= {
-        "splits": {split: None if count == "unknown" else count for split, count in facts["splits"].items()},
+        "splits": _counts(facts["splits"]),
         "chance": {metric: float(Fraction(value)) for metric, value in facts["chance"].items()},
         "averages": {rule: Average(**one | {"path": tuple(one["path"])}) for rule, one in facts["averages"].items()},
         "metrics": tuple(facts["metrics"]),

@@ -28,11 +28,6 @@ _NEEDED = ("key", "image", "caption", "positive", "negative", "negative_image", 
 _KNOWN = ("key", "split", "op")  # what a template may name that is no field of the record
 
 
-@functools.cache
-def benchmark(name: str) -> Benchmark:
-    return described(name, functools.partial(load, name))
-
-
 def own(path: str) -> Benchmark:
     """The benchmark of a user's file of facts, whose mistakes are all reported."""
     validated(_Facts, stored(path), path, "Correct them; docs/extending.md has an example.")

@@ -22,7 +22,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from equipoise.benchmarks.base import described
+from equipoise.benchmarks.base import splits_of, stored
 from equipoise.benchmarks.reading import Raw, check_splits
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Edit, ImageRef, Item, Operation, Target, Text
@@ -52,7 +52,7 @@ class _Row(Raw):
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
-    check_splits(BENCHMARK.name, splits, BENCHMARK.splits)
+    check_splits("ce-clip", splits, splits_of("ce-clip"))
     items: list[Item] = []
     left_out: Counter[str] = Counter()
     problems = Problems(str(source))
@@ -73,7 +73,7 @@ def _shards(source: Path) -> list[Path]:
         found = [(int(match[1]), path) for path in folder.glob("*.npy") if (match := _SHARD.fullmatch(path.name))]
         if found:
             return [path for _, path in sorted(found)]
-    raise UserError(f"{source}: no processed_dataset0.npy there. To get them: {BENCHMARK.get}")
+    raise UserError(f"{source}: no processed_dataset0.npy there. To get them: {stored('ce-clip')['get']}")
 
 
 def _item(row: _Row, left_out: Counter[str]) -> Item:
@@ -89,7 +89,7 @@ def _item(row: _Row, left_out: Counter[str]) -> Item:
         else:
             negatives.append(Text(text=text, edit=Edit(op=op, target=target, by="distilroberta-base")))
     fields = {
-        "id": f"{BENCHMARK.name}-train/{row.id}",
+        "id": f"ce-clip-train/{row.id}",
         "image": ImageRef(path=f"train2014/COCO_train2014_{row.image_id:012d}.jpg"),
         "caption": row.caption,
         "negatives": tuple(negatives),
@@ -133,6 +133,3 @@ def _plain(value: Any) -> Any:
         flags = flags.tolist() if hasattr(flags, "tolist") else flags
         return {**value, "valid_caption": [int(flag) for flag in flags] if isinstance(flags, list | tuple) else flags}
     return value
-
-
-BENCHMARK = described("ce-clip", load)

@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import RootModel
 
-from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, choose, read, two_by_two
 from equipoise.data.items import Item
 
@@ -34,6 +33,3 @@ def _items(_split: str, key: str, record: _Record) -> Iterator[Case]:
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return read("cola", choose("cola", source, {"multi-objects": _FILE}, splits), _Record, _items)
-
-
-BENCHMARK = described("cola", load)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from equipoise.benchmarks.aro import Number
-from equipoise.benchmarks.base import described
 from equipoise.benchmarks.ceilings import as_read
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
 from equipoise.data.items import ImageRef, Item, texts
@@ -95,6 +94,3 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
             "crepe: %d rows have their caption among their negatives, and cannot be won (%s ...)", len(tied), tied[0]
         )
     return items
-
-
-BENCHMARK = described("crepe", load, splits=dict.fromkeys(TABLES))

@@ -12,12 +12,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from equipoise.benchmarks.base import described
+from equipoise.benchmarks.base import splits_of
 from equipoise.benchmarks.reading import Raw, check_splits, choose, two_by_two
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_json
 from equipoise.data.items import Item
 from equipoise.data.readers.records import explain
+
+SPLITS = splits_of("eqben")
 
 
 class _Record(Raw):
@@ -75,7 +77,3 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     if not items:
         raise UserError(f"{source}: no pair of EqBen in it; expected image0, image1, caption0, caption1")
     return items
-
-
-BENCHMARK = described("eqben", load)
-SPLITS = BENCHMARK.splits

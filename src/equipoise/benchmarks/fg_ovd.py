@@ -13,9 +13,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import described, stored
+from equipoise.benchmarks.base import splits_of, stored
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
+
+SPLITS = splits_of("fg-ovd")
 
 _SMALL = 32  # pixels: a region of fewer says little to a tower that sees 224
 
@@ -45,7 +47,3 @@ def _items(split: str, key: str, row: _Region) -> Iterator[Case]:
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
     files = stored("fg-ovd")["tables"]["files"]
     return read("fg-ovd", choose("fg-ovd", source, files, splits), _Region, _items)
-
-
-BENCHMARK = described("fg-ovd", load)
-SPLITS = BENCHMARK.splits

@@ -16,13 +16,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from equipoise.benchmarks.base import described
+from equipoise.benchmarks.base import splits_of, stored
 from equipoise.benchmarks.reading import Raw, check_splits
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_json
 from equipoise.data.items import Edit, ImageRef, Item, Operation, Text
 from equipoise.data.readers.records import jsonl_lines, short, validated
 
+NAME = "hard-positives-ft"
 _FILES: dict[Operation, str] = {"replace": "replace_hp.jsonl", "swap": "swap_hp.jsonl"}
 _CAPTIONS = "captions_train2017.json"
 _BY = "llm:meta-llama/Llama-2-70b-chat-hf"
@@ -37,12 +38,12 @@ class _Annotation(Raw):
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
-    check_splits(BENCHMARK.name, splits, BENCHMARK.splits)
+    check_splits(NAME, splits, splits_of(NAME))
     notes = _find(source, _CAPTIONS, "annotations")
     found = {op: path for op, name in _FILES.items() if (path := _find(source, name, "hard_positives_ft"))}
     if notes is None or not found:
         lacking = _CAPTIONS if notes is None else " or ".join(_FILES.values())
-        raise UserError(f"{source}: expected {lacking} there. To get it: {BENCHMARK.get}")
+        raise UserError(f"{source}: expected {lacking} there. To get it: {stored(NAME)['get']}")
     captions = _captions(notes)
     answers = {op: _answers(path, captions) for op, path in found.items()}
     items = []
@@ -50,7 +51,7 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
         given = {op: texts[place] for op, texts in answers.items() if texts[place]}
         positives = tuple(Text(text=text, edit=Edit(op=op, by=_BY)) for op, text in given.items())
         image = ImageRef(path=f"train2017/{note.image_id:012d}.jpg")
-        name, tags = f"{BENCHMARK.name}-train/{note.id}", {"split": "train"}
+        name, tags = f"{NAME}-train/{note.id}", {"split": "train"}
         items.append(Item(id=name, image=image, caption=note.caption, positives=positives, tags=tags))
     return items
 
@@ -104,6 +105,3 @@ def _check_order(path: Path, answers: Sequence[str], captions: Sequence[_Annotat
 def _shared(answer: str, caption: str) -> float:
     words, others = re.findall(r"\w+", answer.lower()), re.findall(r"\w+", caption.lower())
     return sum(word in others for word in words) / max(1, len(words))
-
-
-BENCHMARK = described("hard-positives-ft", load)

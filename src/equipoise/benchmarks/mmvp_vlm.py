@@ -14,7 +14,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read, two_by_two
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item
@@ -51,6 +50,3 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     if first:
         raise UserError(f"{files['test']}: question {first[0].number} has no second one; questions come in pairs")
     return items
-
-
-BENCHMARK = described("mmvp-vlm", load)

@@ -19,7 +19,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from equipoise.benchmarks.base import described, stored
+from equipoise.benchmarks.base import stored
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read, records
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Edit, ImageRef, Item, texts
@@ -100,7 +100,3 @@ def load_retrieval(source: Path, splits: Sequence[str]) -> list[Item]:
 
 def _name(row: _Captions) -> str:
     return PurePosixPath(row.filepath).name
-
-
-BENCHMARK = described("negbench", load)
-RETRIEVAL = described("negbench-retrieval", load_retrieval)

@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from equipoise.benchmarks.base import described
+from equipoise.benchmarks.base import splits_of
 from equipoise.benchmarks.reading import Case, Raw, choose, item_id, literal_list, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
@@ -37,8 +37,5 @@ def _items(split: str, key: str, row: _Row) -> Iterator[Case]:
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
-    files = {split: f"{split}_neg_clip.tsv" for split in BENCHMARK.splits}
+    files = {split: f"{split}_neg_clip.tsv" for split in splits_of("negclip")}
     return read("negclip", choose("negclip", source, files, splits), _Row, _items)
-
-
-BENCHMARK = described("negclip", load)

@@ -18,11 +18,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import described
+from equipoise.benchmarks.base import splits_of
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.images import image_size, read_image_bytes
 from equipoise.data.items import ImageRef, Item, texts
+
+SPLITS = splits_of("predicate-noun")
 
 ROWS = 2584
 PARTS = {"subject": "noun", "object": "predicate"}  # what the paper calls the values of `pos`
@@ -111,8 +113,3 @@ def _cut(folder: Path, record: _Record) -> ImageRef:
 @functools.cache
 def _size(folder: Path, name: str) -> tuple[int, int]:
     return image_size(read_image_bytes(folder, name), ImageRef(path=name))
-
-
-WHOLE = described("predicate-noun", load)
-SPLITS = WHOLE.splits
-CROPPED = described("predicate-noun-cropped", load_cropped)

@@ -6,6 +6,7 @@ A file of items is JSONL or Parquet, as `bench build` and `perturb` write them, 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import logging
 import re
@@ -18,7 +19,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from equipoise.benchmarks import by_fields, reading
-from equipoise.benchmarks.base import DATA, PAPER_METRICS, PLAIN, Benchmark, is_facts, stored
+from equipoise.benchmarks.base import DATA, PAPER_METRICS, PLAIN, Benchmark, described, is_facts, stored
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.benchmarks.facts import facts
 from equipoise.core import stats
@@ -70,10 +71,20 @@ def get(name: str) -> Benchmark:
             "of their file (.jsonl, .parquet, .csv, .tsv), a benchmark of your own by py:module:name or the path "
             "of its facts (.toml)."
         )
-    if "item" in stored(name):
-        return by_fields.benchmark(name)
-    module, _, variable = stored(name)["place"].partition(":")  # imported when it is asked for
-    return cast(Benchmark, getattr(importlib.import_module(f"equipoise.{module}"), variable))
+    return _shipped(name)
+
+
+@functools.cache
+def _shipped(name: str) -> Benchmark:
+    return described(name, functools.partial(by_fields.load if "item" in stored(name) else _load, name))
+
+
+def _load(name: str, source: Path, splits: Sequence[str]) -> Sequence[Item]:
+    """The items, by the function that the facts name; its module is imported now, because lists of benchmarks need
+    none."""
+    module, _, function = stored(name)["place"].partition(":")
+    items: Sequence[Item] = getattr(importlib.import_module(f"equipoise.{module}"), function)(source, splits)
+    return items
 
 
 def _own(spec: str, benchmark: Benchmark) -> Benchmark:

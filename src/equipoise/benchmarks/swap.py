@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.benchmarks.aro import Attribution
-from equipoise.benchmarks.base import described
 from equipoise.benchmarks.reading import Case, choose, read
 from equipoise.core.errors import UserError, listed
 from equipoise.data.items import Edit, Item, texts
@@ -132,6 +131,3 @@ def _case(index: int, record: _Record, parts: Conjuncts) -> Case:
         negatives=texts(record.false_caption, edit=exchanged),
         tags=tags,
     )
-
-
-BENCHMARK = described("swap", load)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from equipoise.benchmarks.base import described
+from equipoise.benchmarks.base import splits_of
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import ImageRef, Item, texts
+
+SPLITS = splits_of("valse")
 
 PHENOMENA = {"plurals": "plurality", "action-replacement": "actions", "actant-swap": "actions", "foil-it": "foil-it"}
 VALID = 2  # votes of three
@@ -57,7 +59,3 @@ def _items(split: str, key: str, record: _Record) -> Iterator[Case]:
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return read("valse", choose("valse", source, {s: f"{s}.json" for s in SPLITS}, splits), _Record, _items)
-
-
-BENCHMARK = described("valse", load)
-SPLITS = BENCHMARK.splits

@@ -15,9 +15,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import described
+from equipoise.benchmarks.base import splits_of
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import ImageRef, Item, texts
+
+SPLITS = splits_of("visla")
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +77,3 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
             "visla: %d spatial rows have no negative and are left out (rows %s)", len(left_out), ", ".join(left_out)
         )
     return items
-
-
-BENCHMARK = described("visla", load)
-SPLITS = BENCHMARK.splits

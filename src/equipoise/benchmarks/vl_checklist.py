@@ -13,9 +13,11 @@ from typing import Annotated
 
 from pydantic import Field, RootModel
 
-from equipoise.benchmarks.base import described
+from equipoise.benchmarks.base import splits_of
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import ImagePath, ImageRef, Item, Words, texts
+
+SPLITS = splits_of("vl-checklist")
 
 _FOLDERS = {"vg": "vg", "vaw": "vg", "swig": "swig", "hake": "hake"}  # VAW's images are Visual Genome's
 
@@ -59,7 +61,3 @@ def _items(split: str, key: str, record: Record) -> Iterator[Case]:
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
     files = choose("vl-checklist", source, {s: f"{s}.json" for s in SPLITS}, splits)
     return read("vl-checklist", files, Record, _items)
-
-
-BENCHMARK = described("vl-checklist", load)
-SPLITS = BENCHMARK.splits

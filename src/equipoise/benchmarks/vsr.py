@@ -27,9 +27,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from equipoise.benchmarks.base import described, stored
+from equipoise.benchmarks.base import splits_of, stored
 from equipoise.benchmarks.reading import Case, Raw, check_splits, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
+
+SPLITS = splits_of("vsr")
 
 _VERBS = {  # of every relation the verb, negated
     " contains ": " does not contain ",
@@ -89,9 +91,6 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return read("vsr", files("vsr", source, splits), Statement, _items)
 
 
-BENCHMARK = described("vsr", load)
-SPLITS = BENCHMARK.splits
-
 _TABLES = stored("vsr-pairs")["tables"]
 INVERSE, SYMMETRIC = _TABLES["inverse"], _TABLES["symmetric"]
 
@@ -136,6 +135,3 @@ def _say(one: str, phrase: str, other: str) -> str:
 
 def load_pairs(source: Path, splits: Sequence[str]) -> list[Item]:
     return read("vsr-pairs", files("vsr-pairs", source, splits), Statement, _entailed)
-
-
-PAIRS = described("vsr-pairs", load_pairs)

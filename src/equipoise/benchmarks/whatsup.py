@@ -14,9 +14,11 @@ from typing import Annotated
 
 from pydantic import Field, RootModel
 
-from equipoise.benchmarks.base import described, stored
+from equipoise.benchmarks.base import splits_of, stored
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
+
+SPLITS = splits_of("whatsup")
 
 _TWO = {"left of": "left", "right of": "right", "front of": "front", "behind": "behind", "above": "above"}
 _LAST = {"coco_two": "below", "vg_two": "top"}  # what the authors' code calls a caption with none of these
@@ -60,7 +62,3 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     found: Mapping[str, Path] = {split: path for split, path in files.items() if split not in staged}
     items = read("whatsup", staged, _Staged, _staged) if staged else []
     return items + (read("whatsup", found, _Found, _found) if found else [])
-
-
-BENCHMARK = described("whatsup", load)
-SPLITS = BENCHMARK.splits

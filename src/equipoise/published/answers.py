@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
-from equipoise.benchmarks import by_fields
+from equipoise.benchmarks.base import splits_of
 from equipoise.core.errors import Problems
 from equipoise.data.items import Item
 from equipoise.evaluation.scores import Answer, ItemScores
@@ -31,7 +31,7 @@ from equipoise.published.sheets import (
 )
 
 BIVLC = 2933  # examples
-SUGARCREPE = by_fields.benchmark("sugarcrepe").splits
+SUGARCREPE = splits_of("sugarcrepe")
 OLD = ("text_score_i0", "text_score_i1", "image_score_c0", "image_score_c1", "text_score", "image_score", "group_score")
 NEW = ("Ipos_2T", "Ineg_2T", "Tpos_2I", "Tneg_2I", "I2T", "T2I", "group_score")  # the same, as newer code names them
 

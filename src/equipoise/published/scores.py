@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 
-from equipoise.benchmarks import by_fields
 from equipoise.benchmarks import predicate_noun as pairs_of_sentences
 from equipoise.benchmarks import valse as valse_benchmark
+from equipoise.benchmarks.base import splits_of
 from equipoise.benchmarks.reading import item_id
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item
@@ -211,7 +211,7 @@ SUGARCREPE = ("sample_id", "subset", "positive_score", "negative_score")
 
 def _items(sheet: ScoreTable, name: str) -> list[Item]:
     """The items, by the benchmark's own code; all that is wrong with the file is raised."""
-    problems, splits, known = sheet.problems, sheet.texts("subset"), by_fields.benchmark(name).splits
+    problems, splits, known = sheet.problems, sheet.texts("subset"), splits_of(name)
     problems.add_some(f"subsets that {name} does not have", sorted(set(splits) - known.keys()))
     check_doubled(
         problems, "pairs", [f"{split} {key}" for split, key in zip(splits, sheet.texts("sample_id"), strict=True)]

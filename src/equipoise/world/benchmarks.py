@@ -6,31 +6,26 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from equipoise.benchmarks.base import Benchmark, described
+from equipoise.benchmarks.base import splits_of
 from equipoise.data.images import encoded
 from equipoise.data.items import Item
-from equipoise.world.splits import BALANCED, UNSEEN, picture, world_items, write_world
+from equipoise.world.splits import picture, world_items, write_world
 
-SIZE = 2000  # items of a test set
 SEED = 0
 
 
-def _load(test: str, splits: tuple[str, ...], source: Path, wanted: Sequence[str]) -> list[Item]:
-    items = list(world_items("test", SIZE, SEED, splits))
+def _load(test: str, source: Path, wanted: Sequence[str]) -> list[Item]:
+    counts = splits_of(f"world-{test}")
+    items = list(world_items("test", sum(count or 0 for count in counts.values()), SEED, tuple(counts)))
     write_world(items, source, f"world-{test}")
     return [item for item in items if not wanted or item.tags["split"] in wanted]
 
 
-def _benchmark(test: str, splits: tuple[str, ...]) -> Benchmark:
-    counts = {split: SIZE // len(splits) for split in splits}
-    return described(f"world-{test}", partial(_load, test, splits), splits=counts)
-
-
-REPLACE_ATTRIBUTES = _benchmark("replace-attributes", ("replace-attributes",))
-REPLACE_RELATIONS = _benchmark("replace-relations", ("replace-relations",))
-SWAP = _benchmark("swap", ("swap",))
-UNSEEN_TYPE = _benchmark("unseen", UNSEEN)
-BALANCED_WORDS = _benchmark("balanced", BALANCED)
+load_replace_attributes = partial(_load, "replace-attributes")
+load_replace_relations = partial(_load, "replace-relations")
+load_swap = partial(_load, "swap")
+load_unseen = partial(_load, "unseen")
+load_balanced = partial(_load, "balanced")
 
 
 class LargePictures:

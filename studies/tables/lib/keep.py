@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.files import atomic_write
 from equipoise.evaluation.comparing.differences import load_run
+from studies.harness import write_arrays
 from studies.tables.lib.study import Study, Wanted
 
 TAGS = ("type", "synonym")
@@ -38,5 +38,4 @@ def keep(study: Study, wanted: Iterable[Wanted], path: Path) -> None:
             for tag in TAGS:
                 arrays[f"test/{test}/{tag}"] = np.array([one.get(tag, "") for one in found.tags])
     arrays["models"] = np.array(list(labels.items()))
-    with atomic_write(path, "wb") as handle:
-        np.savez_compressed(handle, **arrays)
+    write_arrays(path, arrays)

@@ -24,6 +24,7 @@ from PIL import Image
 
 from equipoise import world
 from equipoise.benchmarks import registry
+from equipoise.benchmarks.base import splits_of
 from equipoise.core.files import atomic_write, sha256_file, sha256_json
 from equipoise.data.images import ImageSource, TarImages
 from equipoise.data.items import Item, load_items, write_items
@@ -34,7 +35,6 @@ from equipoise.models.clip import ClipModel
 from equipoise.train.recipe import Recipe
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run.mining import with_hard_images
-from equipoise.world.benchmarks import SIZE
 from equipoise.world.draw import draw
 from equipoise.world.scenes import sample_scene
 from equipoise.world.splits import DrawnImages, world_items
@@ -54,6 +54,7 @@ from studies.world_model import pretraining
 FINETUNING = 12_000  # items
 FOUR_TYPES = 8_000  # items with negatives of CE-CLIP's four types
 MORE_TESTS = {"objects": "replace-objects", "actions": "replace-actions"}  # no test set of the package has them
+SIZE = sum(count or 0 for count in splits_of("world-swap").values())
 MORE_SIZE = 1_000
 TESTS = {"attributes": "world-replace-attributes", "relations": "world-replace-relations", "swap": "world-swap"}
 TESTS |= {"unseen": "world-unseen"}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from equipoise.benchmarks import registry
 from equipoise.benchmarks.replace import build as replace
 from equipoise.core.errors import InTheWay, UserError
 from equipoise.core.files import sha256_file
@@ -35,7 +36,7 @@ def test_the_four_files_are_the_published_ones_byte_for_byte(published: Path) ->
 def test_both_sources_give_the_same_items(replace_items: list[Item], published: Path) -> None:
     items = replace.load(published)
     assert items == replace_items
-    assert Counter(item.tags["split"] for item in items) == replace.BENCHMARK.splits
+    assert Counter(item.tags["split"] for item in items) == registry.get("replace").splits
     # Counted apart from this code, from the texts of the published files alone, for all of the records.
     assert Counter(item.tags["type"] for item in items if item.tags["split"] == "attributes") == {
         "action": 402,

@@ -5,7 +5,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from equipoise.benchmarks.replace.clean import BENCHMARK, REASONS, Cleaned, clean, texts_of
+from equipoise.benchmarks import registry
+from equipoise.benchmarks.replace.clean import REASONS, Cleaned, clean, texts_of
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, Text
 
@@ -36,7 +37,7 @@ def cleaned(replace_items: list[Item]) -> Cleaned:
 def test_every_record_is_kept_or_dropped_and_the_table_adds_up(replace_items: list[Item], cleaned: Cleaned) -> None:
     kept = [kept.id.replace("-clean", "") for kept in cleaned.kept]
     assert sorted(kept + [gone.item.id for gone in cleaned.dropped]) == sorted(item.id for item in replace_items)
-    assert Counter(item.tags["split"] for item in cleaned.kept) == BENCHMARK.splits
+    assert Counter(item.tags["split"] for item in cleaned.kept) == registry.get("replace-clean").splits
     table = {reason: (dropped, repaired) for reason, dropped, repaired in cleaned.reasons_table()}
     assert list(table) == list(REASONS)
     assert all(gone.reasons for gone in cleaned.dropped)

@@ -66,6 +66,7 @@ def _truth(model: Simulated) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 def test_twenty_models_with_known_rates(photos: Path) -> None:
     missed: dict[str, list[str]] = {}
     ask = parse_ask("wordings,orders,repeats:2")

@@ -255,9 +255,9 @@ def test_ctrl_c_waits_for_no_shard(captions: Path, tmp_path: Path, moment: float
 @pytest.mark.slow
 def test_ctrl_c_says_what_is_kept(captions: Path, tmp_path: Path) -> None:
     captions.write_text(LINES * 2_000)
-    out = tmp_path / "items.jsonl"
+    out, quick = tmp_path / "items.jsonl", ("--recipe", "hard_positives_rules")
     run = subprocess.Popen(
-        [sys.executable, "-c", "from equipoise.cli import main; main()", "perturb", captions, "--out", out],
+        [sys.executable, "-c", "from equipoise.cli import main; main()", "perturb", captions, "--out", out, *quick],
         stderr=subprocess.PIPE,
         start_new_session=True,
         text=True,

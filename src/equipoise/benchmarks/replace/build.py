@@ -18,12 +18,14 @@ from typing import Annotated
 
 from pydantic import StringConstraints, model_validator
 
-from equipoise.benchmarks.base import described, stored
+from equipoise.benchmarks.base import splits_of, stored
 from equipoise.benchmarks.reading import Raw, check_splits, item_id, records
 from equipoise.benchmarks.vl_checklist import Record as Annotation
 from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Edit, Item, NonEmpty, Target, Text, Words
+
+SPLITS = splits_of("replace")
 
 LEXICON: dict[str, dict[str, dict[str, str]]] = stored("replace/words")["lexicon"]
 _FOLDER = {"relations": "Relation/vg", "attributes": "Attribute/vg"}
@@ -225,7 +227,3 @@ def _comes_from(caption: str, positive: str, phrase: str, synonym: str, whole: b
     if len(parts) <= 2:
         return synonym.join(parts) == positive
     return re.fullmatch(f"(?:{phrase}|{synonym})".join(map(re.escape, parts)), positive) is not None
-
-
-BENCHMARK = described("replace", load)
-SPLITS = BENCHMARK.splits

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from equipoise.benchmarks.base import DATA, described, stored
+from equipoise.benchmarks.base import DATA, stored
 from equipoise.benchmarks.replace import build as replace
 from equipoise.core.errors import UserError
 from equipoise.core.files import sha256_json
@@ -109,6 +109,3 @@ def fingerprint(items: Sequence[Item]) -> str:
 def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:
     """The items of `replace` that passed every check."""
     return clean(replace.load(source, splits)).kept
-
-
-BENCHMARK = described("replace-clean", load)
