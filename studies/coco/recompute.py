@@ -81,7 +81,8 @@ MEANS = {  # of s(c), s(p) and s(n)
 }  # fmt: skip
 LEVELS = (
     "every-recipe-on-balanced-and-swaps", "hard-positive-paper-table-1", "hard-positive-paper-table-7",
-    "hard-positive-paper-table-10", "ce-clip-tables-1-and-2", "ce-clip-table-3", "ce-clip-table-5", "ce-clip-fig-4-and-5a", "mean-scores",
+    "hard-positive-paper-table-10", "ce-clip-tables-1-and-2", "ce-clip-table-3", "ce-clip-table-5",
+    "ce-clip-fig-4-and-5a", "mean-scores",
 )  # fmt: skip
 DIFFERENCES = ("every-recipe-minus-captions-alone", "classes-minus-captions-alone")
 BENCHMARKS, SWAPS = "mean of VALSE, VL-CheckList, our layouts", [["swap"]]
