@@ -168,7 +168,8 @@ def _direct(end: Connection, workers: int, worker: _Worker, jobs: Any, ahead: in
     except BrokenProcessPool:
         end.send(UserError(KILLED))
     except Exception as error:
-        error.add_note(str(error.__cause__))  # the traceback of the worker
+        if error.__cause__ is not None:  # the traceback of the worker, which is not sent
+            error.add_note(str(error.__cause__))
         end.send(error)
 
 
