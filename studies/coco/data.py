@@ -155,11 +155,11 @@ def human_items(rows: list[dict[str, Any]]) -> list[Item]:
     for photo, row in enumerate(rows):
         if len(texts[photo]) < 2:
             continue
-        shared: Counter[tuple[int, int]] = Counter()
+        shared: dict[tuple[int, int], float] = {}
         for word in sorted(words[photo][0]):
             for where in posting[word] if len(posting[word]) <= COMMON else ():
                 if where[0] != photo:
-                    shared[where] += weight[word]
+                    shared[where] = shared.get(where, 0.0) + weight[word]
         fit = [(-value, where) for where, value in shared.items() if words[where[0]][where[1]] != words[photo][0]]
         if not fit:
             continue
@@ -305,7 +305,7 @@ def perturbed(options: argparse.Namespace, split: str, style: str) -> list[Item]
     path = options.out / f"{split}-perturbed-{style}.jsonl"
     setup = Setup(STYLES[style], keep_all=True)
     perturb_file(options.out / f"{split}-captions.jsonl", path, setup, workers=options.workers)
-    return load_items(path)
+    return list(load_items(path))
 
 
 def train(options: argparse.Namespace, *styles: str) -> dict[str, list[Item]]:

@@ -56,7 +56,7 @@ RATE, BATCH = 5e-5, 256
 OURS = "equipoise_2026"
 PAPER, CE = "hard_positives_kamath_2024", "ce_clip_zhang_2024"
 SEEDS = range(9)
-CONTEST = {
+CONTEST: dict[str, tuple[str, dict[str, Any]]] = {
     "hn": ("hn_only", {}),
     "hp-hn": (PAPER, {}),
     "ce-clip": (CE, {}),
@@ -122,20 +122,18 @@ PAPERS = [  # Table 3 and the ablations of the hard-positive paper, Table 4 of C
     job("hp-hn-margin", "py:studies.coco.recipes:paper_margin"),
     job("ce-clip-positives", "py:studies.coco.recipes:ce_clip_positives"),
 ]
+WITHOUT: dict[str, dict[str, Any]] = {  # a part of ours
+    "no-rank": {"rank_weight": 0.0},
+    "no-text": {"text_weight": 0.0},
+    "no-agreement": {"agreement_weight": 0.0},
+    "no-keep": {"keep_weight": 0.0},
+    "no-second-caption": {"two_captions_each": False},
+    "one-negative": {"by_operation": False},
+}
 OTHERS = [
     job("svlc", "svlc_doveh_2023", lora=0, warmup_steps=50),
     job("dac", "dac_doveh_2023", dense_captions=3, lora=0, warmup_steps=50),
-    *(
-        job(f"ours-{name}", OURS, **options)
-        for name, options in {
-            "no-rank": {"rank_weight": 0.0},
-            "no-text": {"text_weight": 0.0},
-            "no-agreement": {"agreement_weight": 0.0},
-            "no-keep": {"keep_weight": 0.0},
-            "no-second-caption": {"two_captions_each": False},
-            "one-negative": {"by_operation": False},
-        }.items()
-    ),
+    *(job(f"ours-{name}", OURS, **options) for name, options in WITHOUT.items()),
 ]
 ALL = [  # the other recipes with these texts are in MAIN. A frozen vision tower keeps no patches and takes no LoRA
     job("negclip-swaps", "negclip_yuksekgonul_2023", "both"),
@@ -211,7 +209,7 @@ def with_hard_images(items: Sequence[Item], model: ClipModel, rows: judging.Vect
         own.append(item.id)
     names = list(photos)
     unit = torch.from_numpy(np.stack(list(judging.projected(model, rows, names).values()))).to(device)
-    near = [(part @ unit.T).topk(4).indices.tolist() for part in unit.split(2000)]
+    near = [(part @ unit.T).topk(4).indices.tolist() for part in torch.split(unit, 2000)]
     like = {
         name: [photos[names[other]] for other in own if names[other] != name][:3]
         for name, own in zip(names, (own for part in near for own in part), strict=True)
@@ -299,14 +297,16 @@ def work(task: Task) -> None:
             )
             last_step = read_log(folder)[-1]
             before = model.network.state_dict()
-            model = load_model(f"hf:{folder}/model", device=device)  # type: ignore[assignment]
+            finetuned = load_model(f"hf:{folder}/model", device=device)
+            assert isinstance(finetuned, ClipModel)
+            model = finetuned
             after = {name: value.clone() for name, value in model.network.state_dict().items()}
             if stage == "final" and job.name == "control":
                 with atomic_write(own / f"captions-{seed}.pt", "wb", flush=False) as handle:
                     torch.save(after, handle)
         shutil.rmtree(folder, ignore_errors=True)
         split = "test" if stage == "final" else "dev"
-        row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "train": job.train}
+        row: dict[str, Any] = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "train": job.train}
         row |= {"speed": job.speed, "base": base, "seed": seed, "split": split}
         if job.recipe:  # where it ended: losses, CE-CLIP's thresholds, the scale
             row |= {"steps": last_step["step"], "scale": last_step["scale"], "parts": last_step["parts"]}
