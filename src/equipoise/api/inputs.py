@@ -31,7 +31,7 @@ class Frame(Protocol):
 
     @property
     def columns(self) -> Any: ...
-    def to_csv(self, path: Any, *, index: bool) -> Any: ...
+    def to_csv(self, path: object, *, index: bool) -> object: ...
 
 
 _COMMAND = re.compile(r"(equipoise [a-z]+ [^`\n]*)")
@@ -140,14 +140,14 @@ def _column(names: list[str], wanted: str | None, usual: Sequence[str], what: st
     return found
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     """A caption, or a list of them; pandas writes NaN for none."""
     if isinstance(value, str) or value is None or value != value:
         return value if isinstance(value, str) else None
     return [str(one) for one in value] if isinstance(value, Sequence) else str(value)
 
 
-def _seen(value: Any) -> Any:
+def _seen(value: object) -> object:
     return None if value is None or (isinstance(value, float) and value != value) else value
 
 

@@ -19,7 +19,7 @@ from equipoise.evaluation.comparing.folders import Compared
 from equipoise.evaluation.comparing.gate import Gate, check_gates
 from equipoise.evaluation.metrics import METRICS, ROWS, shown
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.record import Numbers, Summary
+from equipoise.evaluation.record import Check, Numbers, Summary
 from equipoise.evaluation.results import each_outcome, write, write_run
 from equipoise.evaluation.run import Result
 from equipoise.evaluation.sets.kinds import set_lines
@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 
     from equipoise.api.inputs import Images
     from equipoise.audit.record import Audit
-    from equipoise.evaluation.record import Check
 
 
-def frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+def frame(rows: Sequence[Mapping[str, object]]) -> DataFrame:
     """A DataFrame; pandas is loaded here and nowhere else."""
     try:
         import pandas
@@ -48,7 +47,7 @@ class Items(Sequence[Item]):
     """Items in memory, and the pictures that came with their captions. `report` is what `perturb` counted."""
 
     def __init__(
-        self, items: Sequence[Item], images: Images | None = None, report: Mapping[str, Any] | None = None
+        self, items: Sequence[Item], images: Images | None = None, report: Mapping[str, object] | None = None
     ) -> None:
         self._items = items
         self.images = images

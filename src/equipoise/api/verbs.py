@@ -282,7 +282,7 @@ def train(
     device: str = "auto",
     workers: int | None = None,
     chunk: int | None = None,
-    **options: Any,
+    **options: object,
 ) -> Trainable:
     """Finetune a model with a recipe and return the finetuned one; `model` itself stays as it is.
 
@@ -322,7 +322,7 @@ def train(
 
 
 @for_python
-def metrics(scores: str | Path | Frame | Sequence[Mapping[str, Any]], *, seed: int = 0) -> Measured:
+def metrics(scores: str | Path | Frame | Sequence[Mapping[str, object]], *, seed: int = 0) -> Measured:
     """Measure scores that were made elsewhere.
 
     `scores` is a DataFrame with the columns caption, negative (negative_2, ...), positive (...), id, image, and tags;
