@@ -130,11 +130,11 @@ def stored(name: str) -> dict[str, Any]:
 
 
 @functools.cache
-def _shipped(name: str) -> dict[str, Any]:
+def _shipped(name: str) -> dict[str, object]:
     return _parsed(DATA / f"{name}.toml")
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def _parsed(path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -161,7 +161,7 @@ def _counts(splits: Mapping[str, int | str]) -> dict[str, int | None]:
     return {split: None if isinstance(count, str) else count for split, count in splits.items()}
 
 
-def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], **more: Any) -> Benchmark:
+def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], **more: object) -> Benchmark:
     """The benchmark with the facts of data/NAME.toml, else of the one that `like` names, and with `more`."""
     facts: dict[str, Any] = {"files": [], "photos": {}, "averages": {}, "metrics": []}
     facts |= (stored(stored(name)["like"]) if "like" in stored(name) else {}) | stored(name) | more

@@ -18,7 +18,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -105,13 +104,13 @@ class _Unpickler(pickle.Unpickler):
         (f"numpy.{core}.multiarray", name) for core in ("core", "_core") for name in ("_reconstruct", "scalar")
     ) | {("numpy", "ndarray"), ("numpy", "dtype")}
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         if (module, name) not in self._ARRAYS:
             raise pickle.UnpicklingError(f"asks for {module}.{name}, which no array of captions needs")
         return super().find_class(module, name)
 
 
-def _records(path: Path) -> Iterator[Any]:
+def _records(path: Path) -> Iterator[object]:
     from numpy.lib import format as npy
 
     stream = io.BytesIO(path.read_bytes())
@@ -126,7 +125,7 @@ def _records(path: Path) -> Iterator[Any]:
         raise UserError(f"{path}: not one of CE-CLIP's arrays ({error})") from None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A record with its flags as whole numbers, whether they were a list or an array."""
     if isinstance(value, dict) and "valid_caption" in value:
         flags = value["valid_caption"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -36,7 +35,7 @@ def _first(caption: str | list[str]) -> str:
     return caption if isinstance(caption, str) else next(iter(caption), "")
 
 
-def _pairs(value: Any, where: str) -> Iterator[tuple[str, Any]]:
+def _pairs(value: object, where: str) -> Iterator[tuple[str, object]]:
     """(where, record) of every pair, however deep it lies."""
     if isinstance(value, dict) and "image0" not in value:
         for name, part in value.items():

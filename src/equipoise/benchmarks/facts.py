@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from typing import Any
 
 from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark, in_words
 from equipoise.benchmarks.ceilings import Ceilings
@@ -13,7 +12,7 @@ TIES_HERE = "never a win, never brittle, always counted"
 _WIDTH, _LABEL = 100, 10
 
 
-def facts(benchmark: Benchmark) -> dict[str, Any]:
+def facts(benchmark: Benchmark) -> dict[str, object]:
     """Everything but the loader, as JSON; `items` and `headline` are written out, so readers need not compute them."""
     found = {part.name: getattr(benchmark, part.name) for part in dataclasses.fields(benchmark) if part.name != "load"}
     found |= {"splits": dict(benchmark.splits), "chance": dict(benchmark.chance)}

@@ -6,13 +6,16 @@ import ast
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.data.items import ImageRef, Item, Text, texts
 from equipoise.data.readers.records import EMPTY, explain, rows, short, suffix_of
+
+if TYPE_CHECKING:
+    import pyarrow
 
 log = logging.getLogger(__name__)
 
@@ -200,7 +203,7 @@ def _common(paths: Iterable[Path]) -> str:
     return str(distinct[0]) if len(distinct) == 1 else str(distinct[0].parent)
 
 
-def entries(path: Path, kind: type[BaseModel], problems: Problems) -> Iterator[tuple[str, str, Any]]:
+def entries(path: Path, kind: type[BaseModel], problems: Problems) -> Iterator[tuple[str, str, object]]:
     """(where, key, value) of each record of a JSON object or list, JSONL, a CSV or TSV table, or Parquet.
 
     The key is that of a JSON object, else the number of the record, counted from 0.
@@ -230,7 +233,7 @@ def _require_columns(path: Path, kind: type[BaseModel], header: Collection[str])
         raise UserError(f"{path}, line 1: expected the columns {', '.join(needed)}; {', '.join(missing)} missing")
 
 
-def _plain_columns(schema: Any, kind: type[BaseModel]) -> list[str]:
+def _plain_columns(schema: pyarrow.Schema, kind: type[BaseModel]) -> list[str]:
     """The plain columns that `kind` uses; nested ones, such as images, are left where they are."""
     plain = {field.name for field in schema if not field.type.num_fields}
     return [name for name in kind.model_fields if name in plain]

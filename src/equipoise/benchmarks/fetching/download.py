@@ -104,7 +104,7 @@ def _one_try(remote: Download, part: Path, have: int, show: Show, timeout: float
         _append(answer, part, have, total or remote.size, show)
 
 
-def _append(answer: Any, part: Path, have: int, total: int | None, show: Show) -> None:
+def _append(answer: http.client.HTTPResponse, part: Path, have: int, total: int | None, show: Show) -> None:
     with part.open("ab") as handle:
         while True:
             show(have, total)
@@ -127,7 +127,13 @@ def _append(answer: Any, part: Path, have: int, total: int | None, show: Show) -
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
     ) -> urllib.request.Request | None:
         # the public web may not send us to a service of this machine
         if not allowed(newurl) or (_loopback(newurl) and not _loopback(req.full_url)):
@@ -162,7 +168,7 @@ def size_of(url: str) -> int | None:
         return None  # some servers know no HEAD; the download itself will tell
 
 
-def length_of(answer: Any) -> int | None:
+def length_of(answer: http.client.HTTPResponse) -> int | None:
     text = answer.headers.get("Content-Length", "")
     return int(text) if text.isdecimal() else None
 
@@ -192,7 +198,7 @@ def _forget(part: Path) -> None:
     _note(part).unlink(missing_ok=True)
 
 
-def _version(answer: Any) -> str:
+def _version(answer: http.client.HTTPResponse) -> str:
     """What If-Range may carry: a strong ETag, else the date of change."""
     tag = str(answer.headers.get("ETag", ""))
     return tag if tag.startswith('"') else str(answer.headers.get("Last-Modified", ""))
@@ -204,7 +210,7 @@ def _version_of(remote: Download, part: Path) -> str:
     return str(notes.get("version") or "") if notes.get("url") == remote.url else ""
 
 
-def notes_of(path: Path) -> dict[str, Any]:
+def notes_of(path: Path) -> dict[str, object]:
     """What `path` says; nothing where it is missing or damaged."""
     with contextlib.suppress(UserError):
         value = read_json(path)
