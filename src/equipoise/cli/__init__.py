@@ -50,6 +50,7 @@ from equipoise.report import fold
 
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Preflight
+    from equipoise.models.base import Model
 
 app = App(
     cls=Verbs,
@@ -287,7 +288,7 @@ def evaluate(
         typer.echo(render(rows, shown, "the model was not checked (--skip-preflight)" if skip_preflight else ""))
 
 
-def _preflight(model: Any, spec: str, cache: Path | None, skip: bool) -> Preflight | None:
+def _preflight(model: Model, spec: str, cache: Path | None, skip: bool) -> Preflight | None:
     """The checks before a run; ends the command where one is wrong, and says in a line what is suspicious."""
     from equipoise.evaluation.record import Preflight
 

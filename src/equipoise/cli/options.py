@@ -17,7 +17,8 @@ from equipoise.core import progress
 from equipoise.core.errors import Stopped, UserError, did_you_mean
 from equipoise.report import FORMATS, Format
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., object])
+T = TypeVar("T")
 QUIET = Annotated[bool, typer.Option("--quiet", help="no progress bars and no notes; results, warnings, errors stay")]
 
 # What few people need: --help shows these below the others.
@@ -35,7 +36,7 @@ class Verb(typer.core.TyperCommand):
     """A command whose help has the options that few people need under a heading of their own."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        shown: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Advanced": []}
+        shown: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "Advanced": []}
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
                 plain = "Arguments" if param.param_type_name == "argument" else "Options"
@@ -80,7 +81,7 @@ class Verbs(typer.core.TyperGroup):
         with _unseen_by_typer():
             return super().make_context(*arguments, **options)
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Any) -> object:
         with _unseen_by_typer():
             return super().invoke(ctx)
 
@@ -105,11 +106,11 @@ class App(typer.Typer):
         return registered
 
 
-def _hushed(function: Callable[..., Any]) -> Callable[..., Any]:
+def _hushed(function: Callable[..., T]) -> Callable[..., T]:
     """The command with --quiet and with an end to its status file, which it need not know of itself."""
 
     @functools.wraps(function)
-    def command(*arguments: Any, quiet: bool, **options: Any) -> Any:
+    def command(*arguments: object, quiet: bool, **options: object) -> T:
         progress.be_quiet(quiet)
         logging.getLogger().setLevel(logging.ERROR if quiet else logging.WARNING)
         with progress.recorded():

@@ -22,6 +22,7 @@ from equipoise.train.recipe_rows import recipe_rows
 
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Number
+    from equipoise.models.base import Model
     from equipoise.train.data.batches import Part
     from equipoise.train.model import Trainable
     from equipoise.train.recipe import Recipe
@@ -287,7 +288,7 @@ def _evaluation(watch: Path | None, images: Path | None) -> Evaluation | None:
     if missing := absent(source, dict.fromkeys(ref.path for item in scored for ref in item.images())):
         raise UserError(f"--watch {watch}: {len(missing):,} images are missing {source}, the first {missing[0]}")
 
-    def judge(model: Any) -> dict[str, Number]:
+    def judge(model: Model) -> dict[str, Number]:
         # The weights change between calls and the card does not, so nothing may come from the cache.
         numbers = evaluate(model, judged, images=source).numbers
         return {name: numbers.metrics[name] for name in SHARES if name in numbers.metrics}
