@@ -45,7 +45,7 @@ class Answers:
             "--cache, or delete it"
         )
 
-    def _run(self, statement: str, *values: Any) -> tuple[Any, int]:
+    def _run(self, statement: str, *values: object) -> tuple[Any, int]:
         """The first row found, and the number of rows changed."""
         try:
             with self._lock, self._database:

@@ -133,14 +133,14 @@ def _new_mode() -> int:
     return 0o666 & ~mask
 
 
-def write_json(path: str | Path, value: Any) -> None:
+def write_json(path: str | Path, value: object) -> None:
     """Write `value` as indented JSON, atomically; NaN is refused because it is not JSON."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     with atomic_write(path) as handle:
         handle.write(text + "\n")
 
 
-def json_line(value: Any) -> str:
+def json_line(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -205,7 +205,7 @@ class DoubledKey(ValueError):
     """A key appears twice in one object."""
 
 
-def _single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _single(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
@@ -237,7 +237,7 @@ def read_json(path: str | Path) -> Any:
     return parse_json(text, str(path))
 
 
-def parse_json(text: str, name: str) -> Any:
+def parse_json(text: str, name: str) -> object:
     """The value of `text`; errors name the file `name`."""
     try:
         with reading(name):
@@ -253,7 +253,7 @@ def sha256_file(path: str | Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def sha256_json(value: Any) -> str:
+def sha256_json(value: object) -> str:
     """Hash of a JSON value, the same for any order of keys."""
     canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()

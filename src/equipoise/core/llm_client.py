@@ -24,11 +24,14 @@ import urllib.request
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.core.answer_store import Answer as Answer
 from equipoise.core.answer_store import Answers
 from equipoise.core.errors import UserError
+
+if TYPE_CHECKING:
+    from email.message import Message
 
 _LONGEST_PAUSE = 60.0
 _MOST_BYTES = 1 << 20  # of a response
@@ -138,7 +141,9 @@ class Llm:
 
         return self.kept_or_asked({"max_tokens": most, "prompt": prompt}, ask, keep)
 
-    def kept_or_asked(self, about: dict[str, Any], ask: Callable[[], Answer], keep: Callable[[Answer], bool]) -> Answer:
+    def kept_or_asked(
+        self, about: dict[str, object], ask: Callable[[], Answer], keep: Callable[[Answer], bool]
+    ) -> Answer:
         """The cached answer for this server, model, decoding and `about`; else that of `ask`, which is cached unless
         the server refused it or `keep` says no."""
         name = json.dumps(self.settings.identity() | about, sort_keys=True)
@@ -151,7 +156,7 @@ class Llm:
                 self.answers.put(name, found)
         return found
 
-    def complete(self, messages: list[dict[str, Any]], max_tokens: int, **more: Any) -> dict[str, Any] | None:
+    def complete(self, messages: list[dict[str, object]], max_tokens: int, **more: object) -> dict[str, object] | None:
         """The server's whole answer, not cached; None if it refused the request."""
         settings, failure, pause = self.settings, "", 0.0
         request = self._request(messages, max_tokens, more)
@@ -203,12 +208,14 @@ class Llm:
         text = re.sub(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?", "", text)
         return "".join(mark if mark.isprintable() else " " for mark in text[:_MOST_SHOWN])
 
-    def body(self, messages: list[dict[str, Any]], max_tokens: int, **more: Any) -> dict[str, Any]:
+    def body(self, messages: list[dict[str, object]], max_tokens: int, **more: object) -> dict[str, object]:
         settings = self.settings
         about = {"model": settings.model, "messages": messages, "temperature": settings.temperature}
         return about | {"seed": settings.seed, "max_tokens": max_tokens} | more
 
-    def _request(self, messages: list[dict[str, Any]], max_tokens: int, more: dict[str, Any]) -> urllib.request.Request:
+    def _request(
+        self, messages: list[dict[str, object]], max_tokens: int, more: dict[str, object]
+    ) -> urllib.request.Request:
         settings, body = self.settings, self.body(messages, max_tokens, **more)
         headers = {"Content-Type": "application/json"}
         if key := os.environ.get(settings.key_variable, "").strip():
@@ -237,7 +244,7 @@ class Llm:
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Redirects are refused: they would carry the key to another host."""
 
-    def redirect_request(self, *_: Any) -> None:
+    def redirect_request(self, *_: object) -> None:
         return None
 
 
@@ -250,7 +257,7 @@ def _opener(local: bool) -> urllib.request.OpenerDirector:
 class _Reply(NamedTuple):
     code: int
     reason: str
-    headers: Any
+    headers: Message
     body: bytes
 
 
@@ -303,7 +310,7 @@ class _Pace:
             self._free += tokens * self._token
 
 
-def _read_body(raw: bytes) -> tuple[dict[str, Any], int]:
+def _read_body(raw: bytes) -> tuple[dict[str, object], int]:
     """The answer, and the tokens that it took."""
     text = raw.decode("utf-8", "replace")
     if len(raw) > _MOST_BYTES:

@@ -224,7 +224,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def is_alive(status: Mapping[str, Any]) -> bool:
+def is_alive(status: Mapping[str, object]) -> bool:
     """Whether a command with this status is still at work: its process is there and the file was renewed lately."""
     updated, pid = status.get("updated"), status.get("pid")
     if status.get("state") not in ("started", "running") or not isinstance(updated, (int, float)):

@@ -31,7 +31,7 @@ _LONG = 60  # characters of a value
 def take(
     folder: str | Path,
     command: str,
-    identity: Mapping[str, Any],
+    identity: Mapping[str, object],
     *,
     writes: Iterable[str] | None = None,
     claim: str = CLAIM,
@@ -57,7 +57,7 @@ def take(
 def refuse_early(
     folder: str | Path,
     command: str,
-    known: Mapping[str, Any],
+    known: Mapping[str, object],
     *,
     writes: Iterable[str] | None = None,
     claim: str = CLAIM,
@@ -111,7 +111,7 @@ def claim_of(path: Path) -> dict[str, Any] | None:
 
 
 def refuse_other(
-    place: Path, there: Mapping[str, Any], here: Mapping[str, Any], kind: str = "folder", also: Sequence[str] = ()
+    place: Path, there: Mapping[str, object], here: Mapping[str, object], kind: str = "folder", also: Sequence[str] = ()
 ) -> None:
     """Raise if `place` holds another run, and say what differs; `also` are further reasons."""
     if found := [*also, *differences(there, here)]:
@@ -149,12 +149,12 @@ def _ways_out(kind: str) -> str:
     return f"Choose another --out, or delete this {kind} if you no longer need it."
 
 
-def differences(there: Any, here: Any) -> list[str]:
+def differences(there: object, here: object) -> list[str]:
     """The fields in which two JSON values differ: "model device: there cpu, here cuda"."""
     return list(_differences(_plain(there), _plain(here), ""))
 
 
-def _differences(there: Any, here: Any, name: str) -> Iterator[str]:
+def _differences(there: object, here: object, name: str) -> Iterator[str]:
     if _canonical(there) == _canonical(here) and UNKNOWN not in _canonical(here):
         return
     if isinstance(there, Mapping) and isinstance(here, Mapping):
@@ -167,16 +167,16 @@ def _differences(there: Any, here: Any, name: str) -> Iterator[str]:
         yield f"{name}: there {_short(first, second)}, here {_short(second, first)}"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """The value as JSON will return it: tuples as lists, other objects as strings."""
     return json.loads(json.dumps(value, default=str))
 
 
-def _canonical(value: Any) -> str:
+def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _words(value: Any) -> str:
+def _words(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "nothing", True: "yes", False: "no"}[value]
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)

@@ -10,7 +10,7 @@ import functools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,7 +168,7 @@ def distinct(numbers: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(np.bincount(numbers))) if len(numbers) else 0
 
 
-def distinct_by(numbers: NDArray[np.int64], there: NDArray[Any]) -> list[int]:
+def distinct_by(numbers: NDArray[np.int64], there: NDArray[np.generic]) -> list[int]:
     """For each column of `there` (items, columns), the number of different `numbers`: the images behind a metric."""
     return [distinct(numbers[column > 0]) for column in there.T]
 
@@ -200,7 +200,7 @@ def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int
     return ratios
 
 
-def draws(clusters: int, seed: int, resamples: int) -> Iterator[tuple[int, NDArray[Any]]]:
+def draws(clusters: int, seed: int, resamples: int) -> Iterator[tuple[int, NDArray[np.integer]]]:
     """(first resample, how often each resample of a chunk contains each cluster)."""
     keep = 0 < clusters * resamples <= _KEPT  # 0 resamples: only the measured value is wanted
     known = _kept(clusters, seed, resamples) if keep else _counts(clusters, seed, resamples)
@@ -212,7 +212,7 @@ def _chunk(clusters: int) -> int:
 
 
 @functools.lru_cache(maxsize=1)
-def _kept(clusters: int, seed: int, resamples: int) -> list[NDArray[Any]]:
+def _kept(clusters: int, seed: int, resamples: int) -> list[NDArray[np.integer]]:
     """Cached, because a summary and its macro average use the same resamples."""
     return [counts.astype(np.min_scalar_type(counts.max())) for counts in _counts(clusters, seed, resamples)]
 
