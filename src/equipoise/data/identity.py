@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image
@@ -26,6 +26,9 @@ from equipoise.core.run_folder import UNKNOWN
 from equipoise.data.images import ImageProblem, ImageSource
 from equipoise.data.items import Item
 from equipoise.data.objects import Unidentified, of_object
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -69,7 +72,7 @@ def of_folder(folder: str | Path) -> str:
     return sha256_json({path.relative_to(root).as_posix(): sha256_file(path) for path in files})[:16]
 
 
-def of_call(function: Any) -> Any:
+def of_call(function: object) -> object:
     """A loss by its name and content; `of_code` covers the functions of this package."""
     kind = function if hasattr(function, "__qualname__") else type(function)
     name = f"{kind.__module__}.{kind.__qualname__}"
@@ -89,14 +92,14 @@ def or_unknown(hashed: Callable[[], str]) -> str:
 NAMES = {"spec", "file"}  # fields of a card that change no number
 
 
-def of_card(card: Mapping[str, Any]) -> dict[str, Any] | None:
+def of_card(card: Mapping[str, object]) -> dict[str, Any] | None:
     """A model's card without its names; None if the card does not identify the model."""
     if not (card.get("weight_sha256") or card.get("digest")) or str(card.get("state", "")).startswith(UNKNOWN):
         return None
     return {name: value for name, value in card.items() if name not in NAMES}
 
 
-_steady: ContextVar[dict[int, tuple[Any, dict[str, Any] | None]] | None] = ContextVar("steady", default=None)
+_steady: ContextVar[dict[int, tuple[object, dict[str, object] | None]] | None] = ContextVar("steady", default=None)
 
 
 @contextlib.contextmanager
@@ -112,7 +115,7 @@ def steady(on: bool = True) -> Iterator[None]:
         _steady.reset(token)
 
 
-def loaded(model: Any) -> None:
+def loaded(model: object) -> None:
     """Note a model as it was loaded. A change is looked for later, unless only this command has it."""
     kept = _steady.get()
     if kept is not None:
@@ -128,7 +131,7 @@ def given(model: Any) -> None:
     kept[id(model)] = (model, {**model.card, "state": model.state()})
 
 
-def card_now(model: Any) -> dict[str, Any]:
+def card_now(model: object) -> dict[str, Any]:
     """The card of a model with its weights and all else as they are now, since a notebook may have changed them."""
     made, kept = getattr(model, "card_now", None), _steady.get()
     known = (kept or {}).get(id(model))
@@ -138,7 +141,7 @@ def card_now(model: Any) -> dict[str, Any]:
     return found or getattr(model, "card", None) or {}
 
 
-def of_model(model: Any, batch_size: int, code: int, card: str = "card") -> str | None:
+def of_model(model: object, batch_size: int, code: int, card: str = "card") -> str | None:
     """The cache key of a model's answers; None if they must not be cached. `code` is the version of the code that asks
     it; `card` names the attribute that holds what decides the answer."""
     whole = card_now(model)
@@ -149,7 +152,7 @@ def of_model(model: Any, batch_size: int, code: int, card: str = "card") -> str 
     return sha256_json(how | {"batch_size": batch_size if batch_matters(model) else None, "card": own})
 
 
-def batch_matters(model: Any) -> bool:
+def batch_matters(model: object) -> bool:
     """Whether the batch size matters: in float32 it changes the seventh digit, in lower precision the third."""
     return (getattr(model, "card", None) or {}).get("dtype") != "float32"
 
@@ -163,7 +166,7 @@ _TEXTS = (
 _SIZES = ((64, 64), (97, 131), (640, 320), (320, 640))  # crops show in what is wide or tall
 
 
-def of_own(model: Any, found: list[np.ndarray[Any, Any]] | None = None) -> str:
+def of_own(model: object, found: list[NDArray[np.generic]] | None = None) -> str:
     """For a model without an identifying card: a hash of its content, and of its answers to fixed pictures and texts.
 
     Raises `Unidentified` where either is missing, or where all answers are equal. A model that never gives the same
@@ -176,7 +179,7 @@ def of_own(model: Any, found: list[np.ndarray[Any, Any]] | None = None) -> str:
     return sha256_json([content, known])
 
 
-def answers(model: Any) -> list[np.ndarray[Any, Any]] | None:
+def answers(model: Any) -> list[NDArray[np.generic]] | None:
     """Those answers; None if it has none."""
     images = pictures()
     try:
@@ -190,7 +193,7 @@ def answers(model: Any) -> list[np.ndarray[Any, Any]] | None:
         return None
 
 
-def of_arrays(arrays: Sequence[np.ndarray[Any, Any]] | None) -> str | None:
+def of_arrays(arrays: Sequence[NDArray[np.generic]] | None) -> str | None:
     if arrays is None or any((array == array[:1]).all() for array in arrays):
         return None
     digest = hashlib.sha256()
@@ -257,7 +260,7 @@ def trained_key(item: Item) -> str:
     return hashlib.sha256(f"{photo}\n{item.caption}".encode()).hexdigest()[:_LENGTH]
 
 
-def trained_keys(model: Any, items: Sequence[Item]) -> frozenset[str] | None:
+def trained_keys(model: object, items: Sequence[Item]) -> frozenset[str] | None:
     """Hashes of these items and of those the base model was finetuned on; None if there are too many."""
     if len(items) > MOST_TRAINED:
         return None
@@ -271,7 +274,7 @@ def write_trained(folder: Path, keys: frozenset[str] | None) -> None:
             handle.writelines(f"{one}\n" for one in sorted(keys))
 
 
-def trained_on(model: Any, items: Sequence[Item]) -> int | None:
+def trained_on(model: object, items: Sequence[Item]) -> int | None:
     """How many of the items the model was finetuned on; None where its folder does not say."""
     known = _trained(getattr(model, "folder", None))
     return None if known is None else sum(trained_key(item) in known for item in items)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
@@ -28,6 +28,11 @@ from equipoise.core.errors import UserError
 from equipoise.core.files import stays_inside
 from equipoise.data.items import ImageRef
 from equipoise.data.readers import tars
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    import pyarrow
 
 MAX_ASPECT = 500  # resizing the short side of a 1 x 60,000 strip to 224 would ask for gigabytes
 MAX_PIXELS = 100_000_000  # a 20,000 x 20,000 header costs 1.2 GB before a single byte is known to be good
@@ -73,10 +78,10 @@ def read_image_bytes(root: Path, path: str) -> bytes:
 
 
 LARGE = 20_000_000  # pixels; a PNG of 0.3 MB may unfold to 100 million, which take 800 MB while they are converted
-_one_large: Any = threading.Lock()
+_one_large: AbstractContextManager[bool | None] = threading.Lock()
 
 
-def share_lock(lock: Any) -> None:
+def share_lock(lock: AbstractContextManager[bool | None]) -> None:
     """Have this process decode large images by turns with the others that hold `lock`."""
     global _one_large
     _one_large = lock
@@ -99,7 +104,7 @@ def use_image(data: bytes, ref: ImageRef, use: Callable[[Image.Image], T]) -> T:
         return use(image)
 
 
-def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
+def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
     stream = io.BytesIO()
     image.save(stream, kind, **options)
     return stream.getvalue()
@@ -246,7 +251,7 @@ class TarImages(_Shards):
             self._handles[shard] = os.open(self.paths[shard], os.O_RDONLY)
         return os.pread(self._handles[shard], size, offset)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_handles": {}}
 
     def __del__(self) -> None:
@@ -289,7 +294,7 @@ class ParquetImages(_Shards):
                         self._add(name, (number, group, row))
 
     @staticmethod
-    def _name_column(path: Path, schema: Any) -> str:
+    def _name_column(path: Path, schema: pyarrow.Schema) -> str:
         import pyarrow
 
         if "image" not in schema.names:
@@ -301,7 +306,7 @@ class ParquetImages(_Shards):
             return "path"
         raise UserError(f"{path}: images have no names; expected image: {{bytes, path}} or a column named path")
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_group": None}
 
     def read(self, path: str) -> bytes:

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
+from typing import TYPE_CHECKING, Annotated, Literal, overload
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
@@ -21,6 +21,9 @@ from equipoise.core.files import atomic_write, stays_inside
 from equipoise.data.readers import parquet
 from equipoise.data.readers.questions import is_question, question_item
 from equipoise.data.readers.records import checked, explain, jsonl_lines, suffix_of
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Operation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Target = Literal["object", "attribute", "relation", "action", "order"]
@@ -116,7 +119,7 @@ class Item(_Record):
 
     if not TYPE_CHECKING:  # mypy knows the fields by itself
 
-        def __init__(self, **fields: Any) -> None:
+        def __init__(self, **fields: object) -> None:
             try:
                 super().__init__(**fields)
             except ValueError as error:  # pydantic's
@@ -162,7 +165,7 @@ class Item(_Record):
                 count += len(text.edit.__pydantic_fields_set__)
         return count
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The JSON object of this item, keys in the documented order; empty edit fields are left out.
 
         So are alternative images where there are none: a file without them has the bytes it always had.
@@ -179,22 +182,22 @@ class Item(_Record):
             **(self._asked() if self.question is not None else {}),
         }
 
-    def _asked(self) -> dict[str, Any]:
+    def _asked(self) -> dict[str, object]:
         photos = [_image_json(ref) for ref in self.photos]
         lists = {"rewordings": list(self.rewordings), "photos": photos}
         return {"question": self.question, "place": self.place} | {name: one for name, one in lists.items() if one}
 
 
-def _image_json(image: ImageRef) -> dict[str, Any]:
+def _image_json(image: ImageRef) -> dict[str, object]:
     return {"path": image.path, "box": image.box}
 
 
-def _text_json(text: Text) -> dict[str, Any]:
+def _text_json(text: Text) -> dict[str, object]:
     edit = None if text.edit is None else text.edit.model_dump(by_alias=True, exclude_none=True)
     return {"text": text.text, "edit": edit}
 
 
-def in_full(value: Any, number: int | str) -> Any:
+def in_full(value: object, number: int | str) -> object:
     """The JSON object of an item from the short form that people write: `image` and texts as strings, other keys with
     one value as tags, `id` left out (then `number`), as in the columns of a table; or of a question. Any other value
     is returned as is.
@@ -211,7 +214,7 @@ def in_full(value: Any, number: int | str) -> Any:
         if isinstance(value.get(kind), list):
             found[kind] = [_ref(one) for one in value[kind]]
     tags = dict(value["tags"]) if isinstance(value.get("tags"), dict) else {"split": "all"}
-    several: dict[str, list[Any]] = {"positives": [], "negatives": []}
+    several: dict[str, list[object]] = {"positives": [], "negatives": []}
     for name, one in value.items():
         listed = next((several[kind] for kind in several if name.startswith(kind[:-1]) and name not in IMAGES), None)
         if listed is not None:
@@ -227,7 +230,7 @@ def in_full(value: Any, number: int | str) -> Any:
     return found | written | {"tags": tags}
 
 
-def _ref(image: Any) -> Any:
+def _ref(image: object) -> object:
     return None if image in (None, "") else {"path": image} if isinstance(image, str) else image
 
 
@@ -327,7 +330,7 @@ _CHUNK = 10_000
 def _parquet_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
     """Each row as the JSON of an item, with its place."""
 
-    def every_column(schema: Any) -> None:
+    def every_column(schema: pyarrow.Schema) -> None:
         if missing := {"id", "caption"} - set(schema.names):
             raise UserError(f"{path}: expected the columns of an items file, {', '.join(sorted(missing))} missing")
 
@@ -338,7 +341,7 @@ def _parquet_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
             yield f"row {number}", line
 
 
-def _schema(items: Sequence[Item]) -> Any:
+def _schema(items: Sequence[Item]) -> pyarrow.Schema:
     """The columns of an items file; of alternative images those that some item has."""
     import pyarrow
 
@@ -364,7 +367,7 @@ def _schema(items: Sequence[Item]) -> Any:
     )
 
 
-def _question_columns(string: Any, image: Any) -> list[tuple[str, Any]]:
+def _question_columns(string: pyarrow.DataType, image: pyarrow.DataType) -> list[tuple[str, pyarrow.DataType]]:
     import pyarrow
 
     lists = [("rewordings", pyarrow.list_(string)), ("photos", pyarrow.list_(image))]

@@ -40,7 +40,7 @@ class Unidentified(Exception):
     """The object has no content that could be hashed, and why."""
 
 
-def of_object(value: Any, without: Iterable[Any] = ()) -> str:
+def of_object(value: object, without: Iterable[object] = ()) -> str:
     """The hash; of the tensors `without` only their kind counts, since their values are hashed elsewhere."""
     try:
         return _Walk({id(one) for one in without}).of(value).hex()
@@ -86,10 +86,10 @@ def _is_flat(value: Any) -> bool:
 class _Walk:
     def __init__(self, without: set[int]) -> None:
         self._without = without
-        self._done: dict[int, tuple[Any, bytes]] = {}  # the object too: its id could become another's
+        self._done: dict[int, tuple[object, bytes]] = {}  # the object too: its id could become another's
         self._open: dict[int, int] = {}
 
-    def of(self, value: Any) -> bytes:
+    def of(self, value: object) -> bytes:
         kind = type(value)
         if _is_flat(value):
             return _digest(kind.__name__, repr(value))
@@ -152,7 +152,7 @@ class _Walk:
             return _digest("picture", about, value.tobytes())
         return self._of_torch(value) or self._of_tokenizer(value) or self._instance(value, kind)
 
-    def _of_torch(self, value: Any) -> bytes | None:
+    def _of_torch(self, value: object) -> bytes | None:
         torch = sys.modules.get("torch")
         if torch is None:
             return None
@@ -261,14 +261,14 @@ class _Walk:
                 yield from self._references(inner, names)
 
 
-def _cell(cell: CellType) -> tuple[Any, ...]:
+def _cell(cell: CellType) -> tuple[object, ...]:
     try:
         return (cell.cell_contents,)
     except ValueError:  # not set yet
         return ()
 
 
-def _imported(name: str, package: str | None) -> Any:
+def _imported(name: str, package: str | None) -> object:
     try:
         return importlib.import_module(name, package)
     except Exception:
@@ -292,14 +292,14 @@ def _refused(value: Any) -> str:
     return f"{_version(where)} {name}"
 
 
-def _found(module: str, name: str) -> Any:
-    found: Any = sys.modules.get(module)
+def _found(module: str, name: str) -> object:
+    found: object = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
     return found
 
 
-def _foreign(member: Any, depth: int = 3) -> bool:
+def _foreign(member: object, depth: int = 3) -> bool:
     """Whether a function in an installed class is the user's: put there, or wrapped."""
     member = getattr(member, "__func__", None) or getattr(member, "fget", None) or member
     if not isinstance(member, FunctionType):

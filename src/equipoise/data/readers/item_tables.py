@@ -32,7 +32,7 @@ def load_item_table(path: Path) -> list[Item]:
     return read_table(path, _item)
 
 
-def read_table(path: Path, build: Callable[[dict[str, Any]], _Row]) -> list[_Row]:
+def read_table(path: Path, build: Callable[[dict[str, object]], _Row]) -> list[_Row]:
     """What `build` makes of the fields of each row: id, image, caption, positives, negatives, tags. All problems of the
     file at once."""
     header, rows = table(path, several=_SEVERAL)

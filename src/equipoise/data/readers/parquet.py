@@ -12,17 +12,20 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from json.encoder import encode_basestring as quoted
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from equipoise.core.errors import UserError, first_line
+
+if TYPE_CHECKING:
+    import pyarrow
 
 BATCH = 2_000  # rows
 ALWAYS_FINE = 128 * 2**20  # bytes decoded, whatever the size of the file
 POINTER = 8  # bytes of a value in a Python list, even of None, which takes a bit in Parquet
 MOST_DECODED = 1_000  # decoded : size of the file; a dictionary of few values reaches 200
 
-Row = dict[str, Any]
-Choose = Callable[[Any], Sequence[str] | None]
+Row = dict[str, object]
+Choose: TypeAlias = "Callable[[pyarrow.Schema], Sequence[str] | None]"
 T = TypeVar("T")
 
 
@@ -48,7 +51,7 @@ def json_rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tupl
 
 
 def _read(
-    path: Path, choose: Choose, convert: Callable[[Any], list[T]], size: Callable[[T], int]
+    path: Path, choose: Choose, convert: Callable[[pyarrow.RecordBatch], list[T]], size: Callable[[T], int]
 ) -> Iterator[tuple[int, T | None, str]]:
     import pyarrow.parquet
 
@@ -89,7 +92,7 @@ def _read(
                 yield number, row, problem
 
 
-def _count(array: Any) -> int:
+def _count(array: pyarrow.Array) -> int:
     """Its values and all values below them."""
     import pyarrow.types as types
 
@@ -98,7 +101,9 @@ def _count(array: Any) -> int:
     return len(array) + sum(map(_count, array.flatten() if types.is_struct(array.type) else []))
 
 
-def _converted(batch: Any, convert: Callable[[Any], list[T]]) -> Iterator[tuple[T | None, str]]:
+def _converted(
+    batch: pyarrow.RecordBatch, convert: Callable[[pyarrow.RecordBatch], list[T]]
+) -> Iterator[tuple[T | None, str]]:
     try:
         yield from [(row, "") for row in convert(batch)]
         return
@@ -111,16 +116,16 @@ def _converted(batch: Any, convert: Callable[[Any], list[T]]) -> Iterator[tuple[
             yield None, _why(error)
 
 
-def _dicts(batch: Any) -> list[Row]:
+def _dicts(batch: pyarrow.RecordBatch) -> list[Row]:
     found: list[Row] = batch.to_pylist(maps_as_pydicts="strict")
     return list(map(_as_text, found)) if any(_holds_bytes(field.type) for field in batch.schema) else found
 
 
-def _lines(batch: Any) -> list[str]:
+def _lines(batch: pyarrow.RecordBatch) -> list[str]:
     return _objects(batch.schema.names, batch.columns, batch.num_rows)
 
 
-def json_of(array: Any) -> list[str | None]:
+def json_of(array: pyarrow.Array) -> list[str | None]:
     """The JSON of each value, None for null; column by column, as pyarrow needs several times as long for values."""
     import pyarrow.types as types
 
@@ -149,7 +154,7 @@ def json_of(array: Any) -> list[str | None]:
     return found
 
 
-def _objects(names: Sequence[str], columns: Sequence[Any], count: int) -> list[str]:
+def _objects(names: Sequence[str], columns: Sequence[pyarrow.Array], count: int) -> list[str]:
     """One JSON object per row."""
     members = []
     for name, column in zip(names, columns, strict=True):
@@ -163,19 +168,19 @@ def _filled(values: list[str | None]) -> list[str]:
     return [value or "null" for value in values]
 
 
-def _below(array: Any, values: Any) -> Any:
+def _below(array: pyarrow.Array, values: pyarrow.Array) -> pyarrow.Array:
     """Those of the values below a column of lists or maps that are in it: it may be part of a longer one."""
     ends = array.offsets.to_numpy()
     return values.slice(ends[0], ends[-1] - ends[0]) if len(ends) else values.slice(0, 0)
 
 
-def _parts(array: Any, values: list[str]) -> Iterator[list[str]]:
+def _parts(array: pyarrow.Array, values: list[str]) -> Iterator[list[str]]:
     """The values of each row."""
     ends = array.offsets.to_numpy()
     return (values[start:end] for start, end in pairwise((ends - ends[:1].sum()).tolist()))
 
 
-def _holds_bytes(kind: Any) -> bool:
+def _holds_bytes(kind: pyarrow.DataType) -> bool:
     import pyarrow.types as types
 
     binary = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
@@ -186,7 +191,7 @@ def _holds_bytes(kind: Any) -> bool:
     )
 
 
-def _as_text(value: Any) -> Any:
+def _as_text(value: object) -> Any:
     """Bytes as the text they are: files of other programs keep captions so, and `str` would write b'...'."""
     if isinstance(value, bytes):
         return value.decode("utf-8")
@@ -205,7 +210,7 @@ def _why(error: Exception) -> str:
     return f"cannot be read ({first_line(error)})"
 
 
-def _refuse_doubled(path: Path, fields: Sequence[Any], inside: str = "") -> None:
+def _refuse_doubled(path: Path, fields: Sequence[pyarrow.Field], inside: str = "") -> None:
     names = [field.name for field in fields]
     if twice := [name for name in names if names.count(name) > 1]:
         what = f"fields of {inside}" if inside else "columns"

@@ -23,11 +23,11 @@ _LETTERED = re.compile(r"(?:option[ _]?)?([A-Z])", re.IGNORECASE)
 _FIELDS = {"id", "image", "images", "question", "options", "answer", "rewordings", "photos", "tags"}
 
 
-def is_question(row: Mapping[str, Any]) -> bool:
+def is_question(row: Mapping[str, object]) -> bool:
     return "question" in row and "answer" in row and "caption" not in row
 
 
-def question_item(row: Mapping[str, Any], number: int | str) -> dict[str, Any]:
+def question_item(row: Mapping[str, Any], number: int | str) -> dict[str, object]:
     """The fields of the item; a BadRow says what is wrong with it."""
     lettered = {
         match[1].upper(): str(cell)
@@ -80,7 +80,7 @@ def _right(answer: str, options: list[str]) -> int | None:
     return place if 0 <= place < len(options) else None
 
 
-def _listed(value: Any, separator: str) -> list[str]:
+def _listed(value: object, separator: str) -> list[str]:
     if value is None or value == "":
         return []
     return [str(one).strip() for one in (value if isinstance(value, list) else str(value).split(separator))]

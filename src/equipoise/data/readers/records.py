@@ -10,13 +10,16 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from equipoise.core.errors import Problems, UserError, reading
 from equipoise.core.files import DECODER, no_such_file, opened, parse, parse_json, read_text, whole, why
 from equipoise.data.readers import parquet
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Record = TypeVar("Record", bound=BaseModel)
 Whole = TypeVar("Whole")
@@ -36,7 +39,7 @@ class Row(NamedTuple):
 
 def rows(
     path: Path,
-    columns: Callable[[Any], Sequence[str] | None] = lambda schema: None,
+    columns: Callable[[pyarrow.Schema], Sequence[str] | None] = lambda schema: None,
     quoted: bool = True,
     most: int = 0,
     errors: str = "strict",
@@ -157,7 +160,7 @@ def checked(
     kind: type[Record],
     problems: Problems,
     doubled: bool = True,
-    in_full: Callable[[Any, int], Any] | None = None,
+    in_full: Callable[[object, int], object] | None = None,
 ) -> Iterator[tuple[str, Record]]:
     """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
 
@@ -214,7 +217,7 @@ def explain(error: ValidationError, where: str, problems: Problems) -> None:
         problems.add(where, f"{field}: {message[0].lower()}{message[1:]}{found}")
 
 
-def validated(kind: type[Whole], value: Any, about: str, fix: str, where: str = "") -> Whole:
+def validated(kind: type[Whole], value: object, about: str, fix: str, where: str = "") -> Whole:
     """A value, or JSON in bytes, as `kind`; everything that is wrong with it in one error."""
     problems, adapter = Problems(about), TypeAdapter(kind)
     try:
@@ -225,7 +228,7 @@ def validated(kind: type[Whole], value: Any, about: str, fix: str, where: str = 
         raise  # never: a ValidationError has a problem at least
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """`value` as JSON of at most 60 characters."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."
@@ -264,7 +267,7 @@ class Window:
         return self.line + self.text.count("\n", 0, self.at)
 
 
-def json_array(window: Window, name: str) -> Iterator[Any]:
+def json_array(window: Window, name: str) -> Iterator[object]:
     """The elements of a list; a syntax error names its line."""
     assert window.peek() == "["
     window.at += 1

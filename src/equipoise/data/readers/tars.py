@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Self
 
 _PIECE = 2**20
 _LARGEST_HEADER = 2**20
@@ -40,7 +40,7 @@ class Member(tarfile.TarInfo):
             raise tarfile.ReadError(f"{found.name[:200]!r} has {found.size} bytes")
         return found
 
-    def _proc_member(self, archive: tarfile.TarFile) -> Any:
+    def _proc_member(self, archive: tarfile.TarFile) -> object:
         """Names and headers that continue elsewhere are read by tarfile in one piece: a giant one is a bomb."""
         if self.size < 0 or (self.type in _LONG_HEADERS and self.size > _LARGEST_HEADER):
             raise tarfile.ReadError(f"a header of {self.size:,} bytes")

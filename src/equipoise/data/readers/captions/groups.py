@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -54,7 +54,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 
 
-def clean(text: Any) -> tuple[str, str]:
+def clean(text: object) -> tuple[str, str]:
     """(the caption with white space made single blanks, "") or ("", why it cannot be used)."""
     if not isinstance(text, str):
         return "", "no caption" if text is None else "the caption is not text"
@@ -77,7 +77,7 @@ def clean(text: Any) -> tuple[str, str]:
     return text, ""
 
 
-def _image(value: Any) -> tuple[str | None, str]:
+def _image(value: object) -> tuple[str | None, str]:
     """(the image's path below its folder or None, "") or (None, why not)."""
     if isinstance(value, dict):  # an Items file, or Hugging Face's image columns
         value = value.get("path")

@@ -48,7 +48,7 @@ class RawCaption(NamedTuple):
     item: str | None = None  # the whole item as JSON, where the file holds items
 
 
-def json_record(where: str, value: Any) -> Iterator[RawCaption]:
+def json_record(where: str, value: object) -> Iterator[RawCaption]:
     """A string, an object with a caption or a list of captions, or an item with its positives and negatives."""
     if isinstance(value, str):
         yield RawCaption(where, value)
@@ -75,7 +75,7 @@ def json_record(where: str, value: Any) -> Iterator[RawCaption]:
         yield RawCaption(where, caption, image, name, together=together)
 
 
-def _item(where: str, value: dict[str, Any]) -> RawCaption:
+def _item(where: str, value: dict[str, object]) -> RawCaption:
     """An item goes through the run whole, so that perturbing only adds to it; what is not one would lose its texts."""
     try:
         item = Item.model_validate_json(json.dumps(in_full(value, where.split()[-1])))
@@ -101,7 +101,7 @@ def read_json(path: Path) -> Iterator[RawCaption]:
             yield from json_record(where, value)
 
 
-def _whole(path: Path, value: Any) -> Iterator[RawCaption]:
+def _whole(path: Path, value: object) -> Iterator[RawCaption]:
     if isinstance(value, dict) and isinstance(value.get("annotations"), list):
         yield from _coco(value)
     elif isinstance(value, dict) and isinstance(value.get("images"), list):
@@ -135,7 +135,7 @@ def _coco(value: dict[str, Any]) -> Iterator[RawCaption]:
         yield from raws
 
 
-def _karpathy(images: list[Any]) -> Iterator[RawCaption]:
+def _karpathy(images: list[object]) -> Iterator[RawCaption]:
     """The whole file of Karpathy's splits: images with their sentences."""
     for number, image in enumerate(images, 1):
         where = f"image {number}"

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from itertools import chain, groupby, islice
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING
 
 from equipoise.core.errors import UserError
 from equipoise.data.readers import parquet, tars
@@ -25,6 +25,9 @@ from equipoise.data.readers.captions.json_layouts import (
     json_record,
 )
 from equipoise.data.readers.records import as_text, cells, lines, suffix_of
+
+if TYPE_CHECKING:
+    import pyarrow
 
 log = logging.getLogger(__name__)
 
@@ -159,7 +162,7 @@ def read_parquet(path: Path) -> Iterator[RawCaption]:
     """Items whole; of other files only the columns of caption, image path and ids, never the images themselves."""
     columns: dict[str, str] = {}
 
-    def choose(schema: Any) -> list[str] | None:
+    def choose(schema: pyarrow.Schema) -> list[str] | None:
         if {"positives", "negatives"} & set(schema.names):
             return None
         columns.update(_columns(path, schema))
@@ -179,7 +182,7 @@ def read_parquet(path: Path) -> Iterator[RawCaption]:
 _PATH = ".path"
 
 
-def _columns(path: Path, schema: Any) -> dict[str, str]:
+def _columns(path: Path, schema: pyarrow.Schema) -> dict[str, str]:
     """Which column holds what; of the images, the first that holds paths."""
     names = schema.names
     lower = {name.lower(): name for name in names}
@@ -197,7 +200,7 @@ def _columns(path: Path, schema: Any) -> dict[str, str]:
     return {kind: columns[0] for kind, columns in found.items() if columns}
 
 
-def _path_column(field: Any) -> str | None:
+def _path_column(field: pyarrow.Field) -> str | None:
     """The column that holds the image's path: itself, or the `path` of a struct; None where it holds bytes."""
     import pyarrow.types as types
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -28,7 +27,7 @@ def caption_set(
     name: str, split: str | None, source: ImageSource, found: Iterable[Found], left_out: dict[str, str] | None = None
 ) -> CaptionSet:
     """The set of some captions, photos in the order in which they first appear."""
-    places: dict[tuple[str, Any], int] = {}
+    places: dict[tuple[str, object], int] = {}
     photos: list[ImageRef] = []
     texts: dict[tuple[int, str], str | None] = {}
     for photo, text, given in found:

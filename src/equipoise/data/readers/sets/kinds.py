@@ -31,7 +31,7 @@ class ClassSet(_Set):
     def refs(self) -> list[ImageRef]:
         return [ImageRef.model_construct(path=path, box=None) for path, _ in self.photos]
 
-    def content(self) -> Any:
+    def content(self) -> object:
         return [self.classes, self.templates, self.photos]
 
     def counts(self) -> dict[str, int]:

@@ -15,7 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -58,7 +58,7 @@ def _table(path: Path) -> Iterator[Row]:
         )
     for line, cells in found:
         filled = [(column, cell) for column, cell in zip(header, cells, strict=True) if cell.strip()]
-        ours: dict[str, Any] = {column: cell for column, cell in filled if column in ("id", "image", "caption")}
+        ours: dict[str, object] = {column: cell for column, cell in filled if column in ("id", "image", "caption")}
         yield Row(f"line {line}", ours | {"ratings": [cell for column, cell in filled if column.startswith("rating")]})
 
 
