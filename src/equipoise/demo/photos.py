@@ -32,7 +32,7 @@ RECIPES: Mapping[Data, str] = {
 }
 LEAST, SEARCHED = 50, 1_000  # items of a column; photos of the retrieval test
 # Forty steps read 5,120 captions: a quarter of an hour on two cores for any number of photos.
-SETTINGS: Mapping[str, Any] = {"freeze": "vision", "batch_size": 128, "epochs": 2, "max_steps": 40, "lr": 1e-4}
+SETTINGS: Mapping[str, object] = {"freeze": "vision", "batch_size": 128, "epochs": 2, "max_steps": 40, "lr": 1e-4}
 
 
 def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapping[str, Any], device: str) -> Story:
@@ -127,7 +127,7 @@ def _photos(items: Sequence[Item]) -> list[ImageRef]:
     return list(dict.fromkeys(item.image for item in items if item.image is not None))
 
 
-def _seconds(ask: Callable[[Sequence[Any]], Any], inputs: Sequence[Any]) -> float:
+def _seconds(ask: Callable[[Sequence[object]], object], inputs: Sequence[object]) -> float:
     started = time.perf_counter()
     ask(inputs)
     return (time.perf_counter() - started) / max(1, len(inputs))
