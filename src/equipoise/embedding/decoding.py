@@ -20,7 +20,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,12 @@ from equipoise.data.images import (
 from equipoise.data.items import ImageRef
 from equipoise.models.preprocess import Preprocess
 
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Lock
+
+    from numpy.typing import NDArray
+    from PIL import Image
+
 PROCESSES_FROM = 500  # images; below, processes cost more than they give
 IN_PROCESS, IN_THREAD = 32, 8  # images per job; pictures that threads make may be large, so fewer of them wait
 AHEAD = 4  # jobs per process that are under way or wait for the model
@@ -47,6 +53,7 @@ _TOKENIZERS = "TOKENIZERS_PARALLELISM"
 KILLED = "a process that decodes images was killed, perhaps because memory ran out; try fewer --workers"
 
 Found = bytes | str  # the SHA-256 of a photo, or what is wrong with it
+Made = tuple[dict[str, Found], Any, list[tuple[int, Any, str | None]]]  # of a job: as in `Job`, images by place
 # From the hashes of photos: what is known of them, and the images to decode. Called by the workers.
 Lookup = Callable[[Mapping[str, bytes]], tuple[Any, Collection[ImageRef]]]
 
@@ -64,7 +71,7 @@ def decoded(
     source: ImageSource,
     refs: Mapping[str, Sequence[ImageRef]],
     lookup: Lookup,
-    make: Callable[[Any], Any] | Preprocess,
+    make: Callable[[Image.Image], Any] | Preprocess,
     workers: int,
     many: bool = False,
     meanwhile: Callable[[], bool] = lambda: False,
@@ -98,11 +105,13 @@ def decoded(
 
 
 @contextlib.contextmanager
-def _threads(workers: int, worker: _Worker, jobs: Any, ahead: int, meanwhile: Callable[[], bool]) -> Iterator[Any]:
+def _threads(
+    workers: int, worker: _Worker, jobs: Sequence[Sequence[str]], ahead: int, meanwhile: Callable[[], bool]
+) -> Iterator[Iterator[Made]]:
     """What each job makes, in order."""
     pool = ThreadPoolExecutor(workers)
 
-    def each() -> Iterator[Any]:
+    def each() -> Iterator[Made]:
         for future in _in_order(pool, worker, jobs, ahead):
             while not future.done() and meanwhile():
                 pass
@@ -115,7 +124,9 @@ def _threads(workers: int, worker: _Worker, jobs: Any, ahead: int, meanwhile: Ca
 
 
 @contextlib.contextmanager
-def _processes(workers: int, worker: _Worker, jobs: Any, ahead: int, meanwhile: Callable[[], bool]) -> Iterator[Any]:
+def _processes(
+    workers: int, worker: _Worker, jobs: Sequence[Sequence[str]], ahead: int, meanwhile: Callable[[], bool]
+) -> Iterator[Iterator[Made]]:
     """The same. The processes are forked, as in torch's DataLoader: neither torch nor the user's script is loaded
     again in each."""
     context = multiprocessing.get_context("fork")
@@ -126,7 +137,7 @@ def _processes(workers: int, worker: _Worker, jobs: Any, ahead: int, meanwhile: 
     foreman.start()
     theirs.close()
 
-    def each() -> Iterator[Any]:
+    def each() -> Iterator[Made]:
         for _ in jobs:
             while not ours.poll() and meanwhile():
                 pass
@@ -156,7 +167,9 @@ def _killed() -> Iterator[None]:
         raise UserError(KILLED) from None
 
 
-def _direct(end: Connection, workers: int, worker: _Worker, jobs: Any, ahead: int, parent: int) -> None:
+def _direct(
+    end: Connection, workers: int, worker: _Worker, jobs: Sequence[Sequence[str]], ahead: int, parent: int
+) -> None:
     """The child that forks the workers and sends what they make."""
     end_with(parent)
     context = multiprocessing.get_context("fork")
@@ -173,9 +186,11 @@ def _direct(end: Connection, workers: int, worker: _Worker, jobs: Any, ahead: in
         end.send(error)
 
 
-def _in_order(pool: Executor, work: Callable[..., Any], jobs: Any, ahead: int) -> Iterator[Future[Any]]:
+def _in_order(
+    pool: Executor, work: Callable[[Sequence[str], int], Made], jobs: Sequence[Sequence[str]], ahead: int
+) -> Iterator[Future[Made]]:
     """Jobs that were begun; the one `ahead` places later begins when the next is asked for."""
-    waiting: deque[Future[Any]] = deque()
+    waiting: deque[Future[Made]] = deque()
     for number, job in enumerate(jobs):
         if number >= ahead:
             yield waiting.popleft()
@@ -203,10 +218,10 @@ class _Worker:
     source: ImageSource
     refs: Mapping[str, Sequence[ImageRef]]
     lookup: Lookup
-    make: Callable[[Any], Any]
-    slots: Any
+    make: Callable[[Image.Image], Any]
+    slots: NDArray[np.uint8] | None
 
-    def __call__(self, paths: Sequence[str], block: int) -> tuple[dict[str, Found], Any, list[Any]]:
+    def __call__(self, paths: Sequence[str], block: int) -> Made:
         found: dict[str, Found] = {}
         data: dict[str, bytes] = {}
         for path in paths:
@@ -233,11 +248,11 @@ class _Worker:
 _worker: _Worker  # of a process that decodes
 
 
-def _in_process(paths: Sequence[str], block: int) -> Any:
+def _in_process(paths: Sequence[str], block: int) -> Made:
     return _worker(paths, block)
 
 
-def _begin(worker: _Worker, lock: Any, parent: int) -> None:
+def _begin(worker: _Worker, lock: Lock, parent: int) -> None:
     """The first step of a process that decodes."""
     global _worker
     end_with(parent)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,10 @@ from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef
 from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, ScoringOptions, Vector
 from equipoise.embedding.decoding import decoded
-from equipoise.models.base import kind_of
+from equipoise.models.base import Embedder, kind_of
 
 EMBEDDING_CODE = 3  # raised when preprocessing, pooling or the shape of batches changes: older embeddings are not used
+One = TypeVar("One")
 AHEAD = 4  # batches that a GPU has at hand
 SOON = 0.25  # seconds; an older batch is finished first, so that a slow model's work is kept at once
 LENGTH_STEP = 2  # texts are padded to a multiple of this: few shapes, little padding
@@ -61,7 +62,7 @@ class Embedded:
 
 
 def embed(
-    model: Any,
+    model: Embedder,
     refs: Iterable[ImageRef],
     strings: Iterable[str],
     source: ImageSource,
@@ -187,7 +188,7 @@ def _stacked(vectors: dict[bytes, Vector]) -> Vector:
     return np.concatenate(list(vectors.values())).reshape(len(vectors), -1)
 
 
-def batched(values: list[Any], size: int) -> Iterator[list[Any]]:
+def batched(values: list[One], size: int) -> Iterator[list[One]]:
     for start in range(0, len(values), size):
         yield values[start : start + size]
 

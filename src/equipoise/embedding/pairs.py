@@ -29,7 +29,7 @@ from equipoise.data.items import ImageRef, Item
 from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, Ranks, ScoringOptions, Vector
 from equipoise.embedding.decoding import decoded
 from equipoise.embedding.embed import batched
-from equipoise.models.base import reads_images, tells_tokens
+from equipoise.models.base import PairScorer, reads_images, tells_tokens
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class _Pair(NamedTuple):
 
 
 def score_all(
-    model: Any,
+    model: PairScorer,
     items: Sequence[Item],
     source: ImageSource | None,
     how: ScoringOptions,
@@ -96,7 +96,7 @@ class _Work:
     """Asks for what the cache does not have."""
 
     def __init__(
-        self, model: Any, texts: _Texts, cache: EmbeddingCache, keeper: CacheWriter, key: Keys, batch_size: int
+        self, model: PairScorer, texts: _Texts, cache: EmbeddingCache, keeper: CacheWriter, key: Keys, batch_size: int
     ) -> None:
         self.model, self.texts, self.cache, self.keeper = model, texts, cache, keeper
         self._key, self.batch_size = key, batch_size
@@ -259,7 +259,7 @@ def _wanted(items: Sequence[Item]) -> tuple[dict[ImageRef, dict[str, None]], dic
     return wanted, refs
 
 
-def numbers(answer: Any, expected: int) -> list[float]:
+def numbers(answer: object, expected: int) -> list[float]:
     """One number each; a notebook may have written it."""
     try:
         values = np.asarray(answer, dtype=np.float64)
