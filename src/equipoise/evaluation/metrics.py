@@ -248,7 +248,7 @@ _OTHERS = (
 INFO: dict[str, MetricInfo] = {**METRICS, **{row.name: row for row in _OTHERS}}
 
 
-def info(name: str, found: Any = None) -> MetricInfo:
+def info(name: str, found: object = None) -> MetricInfo:
     """The metric of a name; `found` is what was measured (a number, a change), which knows a metric of the user's.
     Other names are made by the functions of paper_metrics.py."""
     own: MetricInfo | None = getattr(found, "own", None)

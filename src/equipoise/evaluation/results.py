@@ -13,7 +13,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -32,6 +32,9 @@ from equipoise.evaluation.metrics import METRICS, ROWS, Metric, kept
 from equipoise.evaluation.outcomes import Outcomes, outcomes_of
 from equipoise.evaluation.record import SCHEMA, AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores
+
+if TYPE_CHECKING:
+    from equipoise.models.base import Model
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +80,7 @@ def write_run(
     return write(folder, record, item_lines(rows, outcomes, items, metrics))
 
 
-def write(folder: Path, record: RunRecord, lines: Iterable[Mapping[str, Any]]) -> RunRecord:
+def write(folder: Path, record: RunRecord, lines: Iterable[Mapping[str, object]]) -> RunRecord:
     with atomic_write(folder / "items.jsonl") as handle:
         for line in lines:
             handle.write(_ENCODER.encode(line) + "\n")
@@ -88,7 +91,7 @@ def write(folder: Path, record: RunRecord, lines: Iterable[Mapping[str, Any]]) -
     return record.model_copy(update={"record_sha256": written["record_sha256"]})
 
 
-def record_hash(value: Mapping[str, Any]) -> str:
+def record_hash(value: Mapping[str, object]) -> str:
     """Hash of result.json and, through `scores_sha256`, of the scores next to it."""
     return sha256_json({name: part for name, part in value.items() if name != "record_sha256"})
 
@@ -301,7 +304,7 @@ def images_id(digests: Mapping[str, bytes]) -> ImagesId:
     return ImagesId(**identity.of_photos(digests))
 
 
-def model_card(model: Any, *, probe: bool) -> ModelCard:
+def model_card(model: Model, *, probe: bool) -> ModelCard:
     """The card of a model, or at least its class. A card that JSON cannot hold is refused.
 
     With `probe`, a model that gives neither a hash of its weights nor a digest gets one from what it answers.

@@ -45,7 +45,7 @@ from equipoise.evaluation.results import (
 )
 from equipoise.evaluation.scoring import default_batch, default_workers
 from equipoise.evaluation.task import ItemsTask, Task
-from equipoise.models.base import reads_images
+from equipoise.models.base import Model, reads_images
 
 if TYPE_CHECKING:
     from equipoise.data.readers.sets.kinds import AnySet
@@ -89,7 +89,7 @@ class Options(TypedDict, total=False):
 
 
 def evaluate(
-    model: Any,
+    model: Model,
     items: Sequence[Item],
     *,
     images: str | Path | ImageSource | None = None,
@@ -115,14 +115,14 @@ def evaluate(
     return _evaluate(model, task, **options)
 
 
-def evaluate_set(model: Any, data: AnySet, **options: Unpack[Options]) -> Result:
+def evaluate_set(model: Model, data: AnySet, **options: Unpack[Options]) -> Result:
     """Measure `model` on a set of `evaluation.sets.kinds.open_set`: classification, retrieval or ratings."""
     from equipoise.evaluation.sets.kinds import SetTask
 
     return _evaluate(model, SetTask(data), **options)
 
 
-def _how(model: Any, options: Options) -> ScoringOptions:
+def _how(model: Model, options: Options) -> ScoringOptions:
     return ScoringOptions(
         options.get("batch_size") or default_batch(model),
         options.get("workers") or default_workers(),
@@ -132,7 +132,7 @@ def _how(model: Any, options: Options) -> ScoringOptions:
     )
 
 
-def _evaluate(model: Any, task: Task, **options: Unpack[Options]) -> Result:
+def _evaluate(model: Model, task: Task, **options: Unpack[Options]) -> Result:
     """The task, on disk where `out` is given: whose folder, scores, numbers, result.json last."""
     out, seed, how = options.get("out"), options.get("seed", 0), _how(model, options)
     folder = None if out is None else Path(out)
@@ -215,7 +215,7 @@ def new_record(
     )
 
 
-def settings_of(model: Any, seed: int, allow_missing: bool, batch_size: int, task: Task | None = None) -> Settings:
+def settings_of(model: Model, seed: int, allow_missing: bool, batch_size: int, task: Task | None = None) -> Settings:
     chosen = task or Task()
     ask, until = chosen.ask, chosen.until
     if task is not None and model_kind(model, ask) == "answers":
@@ -273,7 +273,7 @@ def read_benchmarks(
 
 
 def evaluate_loaded(
-    model: Any,
+    model: Model,
     tasks: Sequence[Task],
     *,
     metrics: Sequence[Metric] = (),

@@ -162,7 +162,7 @@ class Scores(Sequence[ItemScores]):
     def of_items(cls, items: Sequence[Item], values: Floats) -> Scores:
         """The scores of items without alternative images: `values` has every text of each, in order."""
         found = cls()
-        tags: dict[Any, dict[str, str]] = {}
+        tags: dict[object, dict[str, str]] = {}
         for item in items:
             found.ids.append(item.id)
             found.images.append(None if item.image is None else item.image.path)

@@ -31,7 +31,7 @@ from equipoise.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.asking.until import Until
 from equipoise.evaluation.asking.variants import Ask, model_kind
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
-from equipoise.models.base import reads_images
+from equipoise.models.base import Model, reads_images
 
 log = logging.getLogger(__name__)
 
@@ -180,7 +180,7 @@ def _tell_kept(model: Any, counts: Mapping[str, int]) -> None:
             log.warning("%s", from_cache(given + before, kept + before))
 
 
-def default_batch(model: Any) -> int:
+def default_batch(model: Model) -> int:
     """A CPU gains nothing from larger batches and would pay for filling up the last one; a GPU gains."""
     if stated := getattr(model, "default_batch", None):
         return int(stated)

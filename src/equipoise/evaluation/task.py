@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import CONTEXT, Ceilings, ceilings
@@ -27,9 +27,12 @@ from equipoise.evaluation.results import benchmark_id, item_lines, read_run
 from equipoise.evaluation.scores import Scores
 from equipoise.evaluation.scoring import Scoring, check_photos, score_items, scored_photos
 
+if TYPE_CHECKING:
+    from equipoise.models.base import Model
+
 FromTexts = tuple[Blinds, Ceilings]
-Fields = dict[str, Any]  # of a record
-Lines = Iterable[Mapping[str, Any]]  # of items.jsonl
+Fields = dict[str, object]  # of a record
+Lines = Iterable[Mapping[str, object]]  # of items.jsonl
 
 
 class Task:
@@ -66,11 +69,11 @@ class Task:
         """Results that need the texts alone, for a model that reads `context` tokens."""
         return None
 
-    def score(self, model: Any, how: ScoringOptions, seed: int = 0) -> Scoring:
+    def score(self, model: Model, how: ScoringOptions, seed: int = 0) -> Scoring:
         raise NotImplementedError
 
     def measure(
-        self, model: Any, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
+        self, model: Model, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
     ) -> tuple[Fields, Lines]:
         """The fields of the record, and the lines of items.jsonl."""
         raise NotImplementedError
@@ -116,7 +119,7 @@ class ItemsTask(Task):
         metrics = [*ROWS, *self.own]
         return blind_averages(self.items, self.benchmark, seed, metrics), ceilings(self.items, context or CONTEXT)
 
-    def score(self, model: Any, how: ScoringOptions, seed: int = 0) -> Scoring:
+    def score(self, model: Model, how: ScoringOptions, seed: int = 0) -> Scoring:
         asked = self.benchmark is not None and "tot" in self.benchmark.metrics
         return score_items(
             model, self.items, images=self.images, text_scores=asked, ask=self.ask, until=self.until, seed=seed,
@@ -124,7 +127,7 @@ class ItemsTask(Task):
         )  # fmt: skip
 
     def measure(
-        self, model: Any, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
+        self, model: Model, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
     ) -> tuple[Fields, Lines]:
         metrics, outcomes, items = [*ROWS, *self.own], outcomes_of(scoring.rows), self.items
         found = from_texts() if len(outcomes) == len(items) else None

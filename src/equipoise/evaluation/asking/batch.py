@@ -22,7 +22,7 @@ def custom_id(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def write_batches(folder: Path, requests: Iterable[Request], store: Answers, model: Any) -> tuple[int, list[Path]]:
+def write_batches(folder: Path, requests: Iterable[Request], store: Answers, model: object) -> tuple[int, list[Path]]:
     """The requests without an answer, in files of allowed size; how many, and the files."""
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"--batch-out {folder}: the folder is not empty; name another one")

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from PIL import Image
 
@@ -33,6 +33,9 @@ from equipoise.evaluation.asking.parsing import option_of
 from equipoise.evaluation.asking.until import Until
 from equipoise.evaluation.asking.variants import Ask, Asked, questions
 from equipoise.evaluation.scores import ItemScores
+
+if TYPE_CHECKING:
+    from equipoise.models.base import Answerer
 
 log = logging.getLogger(__name__)
 
@@ -107,8 +110,8 @@ def requests(items: Sequence[Item], photos: Photos, ask: Ask, identity: str, see
 
 
 def ask_all(
-    model: Any, items: Sequence[Item], source: ImageSource, ask: Ask, store: Answers, identity: str, batch_size: int,
-    until: Until | None = None, seed: int = 0,
+    model: Answerer, items: Sequence[Item], source: ImageSource, ask: Ask, store: Answers, identity: str,
+    batch_size: int, until: Until | None = None, seed: int = 0,
 ) -> Said:  # fmt: skip
     """Every answer about the items; with `until`, of as many photos as it takes."""
     found, photos = Said(), Photos(source)
@@ -143,7 +146,7 @@ def ask_all(
     return found
 
 
-def _called(model: Any) -> str:
+def _called(model: Answerer) -> str:
     return str((getattr(model, "card", None) or {}).get("spec", type(model).__name__))
 
 
@@ -177,7 +180,7 @@ Answered = tuple[Request, str | None, bool]  # with whether it was kept before
 class _Stream:
     """Answers in the order of the requests. Each is kept at once; at an error those on their way are kept too."""
 
-    def __init__(self, model: Any, store: Answers, batch_size: int) -> None:
+    def __init__(self, model: Answerer, store: Answers, batch_size: int) -> None:
         self._model, self._store = model, store
         self._threads = int(getattr(model, "concurrency", 0))
         self._size = 1 if self._threads else batch_size
@@ -232,7 +235,7 @@ def _batches(found: Iterable[tuple[Request, Kept | None]], size: int) -> Iterato
 
 
 def answers_of(
-    model: Any, items: Sequence[Item], source: ImageSource, how: ScoringOptions, ask: Ask, until: Until | None,
+    model: Answerer, items: Sequence[Item], source: ImageSource, how: ScoringOptions, ask: Ask, until: Until | None,
     seed: int,
 ) -> Said:  # fmt: skip
     """The answers of a model; they are kept next to the embeddings, if the model can be identified."""

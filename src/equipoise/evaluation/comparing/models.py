@@ -17,7 +17,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -92,7 +91,7 @@ def compare_models(
         by_image, lightest = parts[:, index], float(weights[:, index].min(where=weights[:, index] > 0, initial=1.0))
         image_error = error = float(np.nanstd(spread[:, index], ddof=1))
         freedom = float(max(1, images[index] - 1))
-        more: dict[str, Any] = {"image_error": image_error}
+        more: dict[str, object] = {"image_error": image_error}
         if sides:
             error = float(np.nanstd(spread[:, index] + drawn[:, index], ddof=1))
             of_seeds = [(side.raw[index], side.own[index], side.count) for side in sides]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from equipoise.core.errors import UserError
 from equipoise.evaluation.answers import VARIANTS, Answer
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MARGIN = 0.01
 _TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854  # of 95%
@@ -90,7 +93,7 @@ def same_model(first: Sequence[ItemScores], second: Sequence[ItemScores], names:
     )  # fmt: skip
 
 
-def _won(rows: Sequence[ItemScores]) -> Any:
+def _won(rows: Sequence[ItemScores]) -> NDArray[np.float64]:
     """One value an item: the share of right answers, or whether the caption is above the negatives."""
     outcomes = outcomes_of(rows)
     if any(row.answers for row in rows):
@@ -104,7 +107,7 @@ def _known(both: Sequence[tuple[ItemScores, ItemScores]]) -> list[bool]:
     return [not bool(one) for one in np.isnan(values)]
 
 
-def _mean(change: Any, photos: Sequence[str]) -> tuple[float, float]:
+def _mean(change: NDArray[np.float64], photos: Sequence[str]) -> tuple[float, float]:
     """The mean and its standard error, photos as clusters."""
     if not len(change):
         return math.nan, math.nan
@@ -198,7 +201,7 @@ def _scores(row: ItemScores) -> list[float]:
     return [value for one in row.images() for value in (one.caption, *one.positives, *one.negatives)]
 
 
-def _sizes(ours: Any, theirs: Any) -> dict[str, dict[str, tuple[int, float]]]:
+def _sizes(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> dict[str, dict[str, tuple[int, float]]]:
     """How far scores are apart, in units of the largest one's tenth."""
     unit = max(float(np.abs(ours).max()), float(np.abs(theirs).max()), 1e-12) / 10
     apart = np.abs(ours - theirs) / unit

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from equipoise.data.items import IMAGES, ImageRef, Item
 
@@ -22,7 +21,7 @@ def files(items: Sequence[Item], paths: Mapping[str, Sequence[str]]) -> dict[str
     return {"images/metadata.jsonl": _lines(shown), "items.jsonl": _lines(moved)}
 
 
-def _lines(rows: Sequence[Mapping[str, Any]]) -> str:
+def _lines(rows: Sequence[Mapping[str, object]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
@@ -35,7 +34,7 @@ def _parts(item: Item, paths: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         at += count
 
 
-def _row(item: Item, paths: Sequence[str], several: Sequence[str]) -> dict[str, Any]:
+def _row(item: Item, paths: Sequence[str], several: Sequence[str]) -> dict[str, object]:
     lists = {f"{name}_file_names": [_name(one) for one in some] for name, some in _parts(item, paths)}
     return {
         "file_name": _name(paths[0]), "id": item.id, "caption": item.caption,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -46,7 +45,7 @@ def rows_of(items: Sequence[Item], ask: Ask, paths: Mapping[str, Sequence[str]])
             )  # fmt: skip
 
 
-def row_of(record: Any) -> Row | None:
+def row_of(record: object) -> Row | None:
     """The row that a log repeats; None where it is of another benchmark."""
     if not isinstance(record, dict) or not {"item", "names", "lettered"} <= record.keys():
         return None

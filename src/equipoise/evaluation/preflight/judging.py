@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
@@ -30,7 +30,11 @@ from equipoise.evaluation.preflight.pictures import PICTURES, pixels_seen
 from equipoise.evaluation.preflight.tested_model import TestedModel, other_activation
 from equipoise.evaluation.preflight.weights import WEIGHTS
 from equipoise.evaluation.record import Check, Preflight
-from equipoise.models.base import kind_of, reads_images
+from equipoise.models.base import Answerer, PairScorer, kind_of, reads_images
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from PIL import Image
 
 COLOURS, KINDS = len(probes.COLOURS), len(probes.KINDS)
 WORKING = 0.8  # of the things, and of the colours, are right
@@ -41,11 +45,11 @@ class _Kept(BaseModel):
     checks: list[Check]
 
 
-def _served(model: Any) -> bool:
+def _served(model: object) -> bool:
     return str(getattr(model, "device", "")) == "server"
 
 
-def checked(model: Any, spec: str, folder: Path | None) -> Preflight | None:
+def checked(model: object, spec: str, folder: Path | None) -> Preflight | None:
     """The checks, from `folder` where the model was checked before; None where none applies."""
     if kind_of(model) == "taught" or not reads_images(model):
         return None
@@ -273,7 +277,7 @@ FEW = 6  # pictures of the probe set; two questions each
 REQUESTS = 12  # of the check of a model that answers
 
 
-def of_answers(model: Any, spec: str) -> list[Check]:
+def of_answers(model: Answerer, spec: str) -> list[Check]:
     """Eight answers about four pictures, in both orders of the options, and four about a blank picture."""
     asked = []
     for number, (picture, right, other) in enumerate(_duels()[: REQUESTS // 3]):
@@ -305,7 +309,7 @@ def _share(answer: Answer) -> float:
     return 0.5 if answer.choice is None else float(bool(answer.right))
 
 
-def of_served(model: Any, spec: str) -> list[Check]:
+def of_served(model: PairScorer, spec: str) -> list[Check]:
     """Asks a server that gives a probability the same questions: 24 answers and 12 about a blank picture."""
     duels = _duels()
     blank = probes.blank()
@@ -323,7 +327,7 @@ def of_served(model: Any, spec: str) -> list[Check]:
     return [constant, *_outcomes(shares, unseen, "orders")]
 
 
-def _duels() -> list[tuple[Any, str, str]]:
+def _duels() -> list[tuple[Image.Image, str, str]]:
     """A picture, its text, and the same with another colour or another thing."""
     found = []
     for picture, place in probes.probe_set()[:FEW]:
@@ -332,7 +336,7 @@ def _duels() -> list[tuple[Any, str, str]]:
     return found
 
 
-def _outcomes(shares: Any, unseen: Any, what: str) -> list[Check]:
+def _outcomes(shares: NDArray[np.float64], unseen: NDArray[np.float64], what: str) -> list[Check]:
     """Accuracy, inverted sign, agreement with a blank photo."""
     right, wrong, n = int((shares > 0.5).sum()), int((shares < 0.5).sum()), len(shares)
     knows, clear = right > 0.75 * n, shares != 0.5

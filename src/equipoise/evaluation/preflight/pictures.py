@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 from PIL.Image import Resampling
 
@@ -16,6 +16,11 @@ from equipoise.evaluation.preflight.tested_model import TestedModel
 from equipoise.evaluation.record import Check
 from equipoise.models import OF_PHOTOS
 from equipoise.models.preprocess import CLIP_MEAN, CLIP_STD
+
+if TYPE_CHECKING:
+    from equipoise.models.base import Model
+
+    Colours = tuple[NDArray[np.floating], NDArray[np.floating]]  # mean and deviation of red, green and blue
 
 KNOWN = {  # mean and standard deviation of pixels from 0 to 1
     "CLIP's": (CLIP_MEAN, CLIP_STD),
@@ -130,7 +135,7 @@ def _way_up(pixels: NDArray[np.float32]) -> list[int]:
     return [int(one) for one in np.argsort(quarters)]
 
 
-def _own_pixels(model: Any, picture: Image.Image) -> NDArray[np.float32] | None:
+def _own_pixels(model: Model, picture: Image.Image) -> NDArray[np.float32] | None:
     """A picture as the model's own preprocessor returns it; None if it has none that can be asked."""
     preprocess: Any = getattr(model, "preprocess", None)
     of_processor = getattr(getattr(model, "processor", None), "image_processor", None)
@@ -143,7 +148,7 @@ def _own_pixels(model: Any, picture: Image.Image) -> NDArray[np.float32] | None:
         return None
 
 
-def _stated(model: Any) -> tuple[Any, Any] | None:
+def _stated(model: Model) -> Colours | None:
     """Mean and deviation by that preprocessor."""
     black, white = _own_pixels(model, probes.solid((0, 0, 0))), _own_pixels(model, probes.solid((255, 255, 255)))
     if black is None or white is None or black.ndim != 3 or len(black) != 3:
@@ -152,7 +157,7 @@ def _stated(model: Any) -> tuple[Any, Any] | None:
     return -_middle(black) / span, 1 / span
 
 
-def _same(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+def _same(one: tuple[ArrayLike, ArrayLike], other: tuple[ArrayLike, ArrayLike]) -> bool:
     return all(np.allclose(left, right, atol=CLOSE) for left, right in zip(one, other, strict=True))
 
 

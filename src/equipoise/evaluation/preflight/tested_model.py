@@ -201,7 +201,7 @@ def watched() -> Iterator[Inputs]:
     import torch
     from torch.nn.modules.module import register_module_forward_pre_hook
 
-    def look(module: Any, args: tuple[Any, ...]) -> None:
+    def look(module: torch.nn.Module, args: tuple[object, ...]) -> None:
         _of_module(seen, module)
         first = args[0] if args else None
         if not isinstance(first, torch.Tensor):
@@ -213,7 +213,7 @@ def watched() -> Iterator[Inputs]:
         elif isinstance(module, torch.nn.Embedding) and first.dim() == 2 and not first.is_floating_point():
             seen.tokens.append((module.num_embeddings, first.detach().cpu().numpy()))
 
-    hook: Any = register_module_forward_pre_hook(look)
+    hook = register_module_forward_pre_hook(look)
     try:
         yield seen
     finally:
@@ -226,20 +226,20 @@ def other_activation() -> Iterator[None]:
     import torch
     from torch.nn.modules.module import register_module_forward_hook
 
-    def swap(module: Any, args: tuple[Any, ...], output: Any) -> Any:
+    def swap(module: torch.nn.Module, args: tuple[torch.Tensor, ...], output: object) -> Any:
         if (name := _activation(type(module).__name__)) is None:
             return None
         value = args[0]
         return torch.nn.functional.gelu(value) if name == "quick_gelu" else value * torch.sigmoid(1.702 * value)
 
-    hook: Any = register_module_forward_hook(swap)
+    hook = register_module_forward_hook(swap)
     try:
         yield
     finally:
         hook.remove()
 
 
-def _activation(name: Any) -> str | None:
+def _activation(name: object) -> str | None:
     word = str(name).lower()
     return None if "gelu" not in word else "quick_gelu" if "quick" in word else "gelu"
 
@@ -263,7 +263,7 @@ def _of_module(seen: Inputs, module: Any) -> None:
     seen.stated.update(filter(None, map(_activation, stated)))
 
 
-def _on_disk(folder: Any) -> list[str]:
+def _on_disk(folder: object) -> list[str]:
     """The activations that config.json of a network's folder names."""
     path = Path(str(folder)) / "config.json"
     try:

@@ -62,7 +62,7 @@ def _reference(tested: TestedModel) -> Check | None:
     return check("reference", max(moved.values()), found, "suspicious" if bad else "fine")
 
 
-def _away(reference: Any, rows: Vector) -> float:
+def _away(reference: Vector, rows: Vector) -> float:
     if len(reference[0]) != rows.shape[1]:
         return 1.0  # of another width
     return drift(unit(reference, len(rows), ""), rows)
@@ -88,7 +88,7 @@ def _folder(tested: TestedModel) -> Path | None:
     return None
 
 
-def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
+def _subclasses(kind: type[object]) -> Iterator[type[Any]]:
     yield kind
     for one in kind.__subclasses__():
         yield from _subclasses(one)

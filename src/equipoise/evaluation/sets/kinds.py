@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
@@ -32,7 +31,7 @@ from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets import classification, ratings, retrieval
 from equipoise.evaluation.sets.scoring import digests, numbers
 from equipoise.evaluation.task import Fields, FromTexts, Lines, Task
-from equipoise.models.base import NEEDS_NEGATIVES, kind_of
+from equipoise.models.base import NEEDS_NEGATIVES, Model, kind_of
 
 # Each module scores its set, and measures the rows.
 SETS = {"classification": classification, "retrieval": retrieval, "ratings": ratings}
@@ -55,7 +54,7 @@ class SetTask(Task):
     def photos(self, how: ScoringOptions, folder: Path) -> dict[str, bytes]:
         return digests(self.data.refs(), self.data.source, how)
 
-    def score(self, model: Any, how: ScoringOptions, seed: int = 0) -> Scoring:
+    def score(self, model: Model, how: ScoringOptions, seed: int = 0) -> Scoring:
         if kind_of(model) in NEEDS_NEGATIVES:
             spec = (getattr(model, "card", None) or {}).get("spec", type(model).__name__)
             raise UserError(
@@ -67,7 +66,7 @@ class SetTask(Task):
         return scoring
 
     def measure(
-        self, model: Any, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
+        self, model: Model, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
     ) -> tuple[Fields, Lines]:
         found, cluster, ties = SETS[self.kind].measure(scoring.rows, self.data.counts(), seed, stats.RESAMPLES)
         metrics = Metrics(overall=numbers(found, cluster, ties), by={})
@@ -79,7 +78,7 @@ def set_lines(rows: Sequence[BaseModel]) -> Lines:
 
 
 def changes(
-    kind: str, first: Sequence[Any], second: Sequence[Any], counts: Mapping[str, int], seed: int
+    kind: str, first: Sequence[object], second: Sequence[object], counts: Mapping[str, int], seed: int
 ) -> dict[str, Change]:
     """second - first of every number. Both see the same resamples of photos, so what both find hard cancels out."""
     before, _, _ = SETS[kind].measure(first, counts, seed, stats.RESAMPLES)

@@ -20,7 +20,7 @@ from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring, cosines
 from equipoise.evaluation.sets.rows import RatingRow
 from equipoise.evaluation.sets.scoring import Estimate, pair_scores, vectors
-from equipoise.models.base import kind_of
+from equipoise.models.base import Embedder, PairScorer, kind_of
 
 _TOGETHER = 256  # resamples at a time
 Floats = stats.Floats
@@ -37,7 +37,7 @@ def score(model: Any, data: RatingSet, how: ScoringOptions, log: Scoring) -> lis
     ]
 
 
-def _of_vectors(model: Any, data: RatingSet, how: ScoringOptions, log: Scoring) -> list[float]:
+def _of_vectors(model: Embedder, data: RatingSet, how: ScoringOptions, log: Scoring) -> list[float]:
     texts = list(dict.fromkeys(pair.text for pair in data.pairs))
     found = vectors(model, data.refs(), texts, data.source, how, log)
     pairs = [pair for pair in data.pairs if pair.photo.path not in log.skipped]
@@ -47,7 +47,7 @@ def _of_vectors(model: Any, data: RatingSet, how: ScoringOptions, log: Scoring) 
     return values
 
 
-def _of_pairs(model: Any, data: RatingSet, how: ScoringOptions, log: Scoring) -> list[float]:
+def _of_pairs(model: PairScorer, data: RatingSet, how: ScoringOptions, log: Scoring) -> list[float]:
     refs = data.refs()
     texts: dict[str, list[str]] = {}
     for pair in data.pairs:

@@ -87,7 +87,7 @@ def _photo(data: CaptionSet, place: int) -> str:
     return photo.path if photo.box is None else f"{photo.path} {list(photo.box)}"
 
 
-def distinct(rows: NDArray[Any]) -> tuple[Floats, NDArray[np.int64]]:
+def distinct(rows: NDArray[np.generic]) -> tuple[Floats, NDArray[np.int64]]:
     """(the different rows in float64, which of them each row is).
 
     A matrix multiplication may round two equal columns differently at its edges; a tie must stay one.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from equipoise.embedding.cache import EmbeddingCache, ScoringOptions
 from equipoise.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.record import Interval, ItemNumbers, Number
 from equipoise.evaluation.scoring import Scoring, score_items
+
+if TYPE_CHECKING:
+    from equipoise.models.base import Embedder, Model
 
 PAIRS = 50_000  # that a pair scorer is asked for at a time: their scores are small, their bookkeeping is not
 
@@ -49,7 +52,12 @@ def digests(refs: Sequence[ImageRef], source: ImageSource, how: ScoringOptions) 
 
 
 def vectors(
-    model: Any, refs: Sequence[ImageRef], texts: Sequence[str], source: ImageSource, how: ScoringOptions, log: Scoring
+    model: Embedder,
+    refs: Sequence[ImageRef],
+    texts: Sequence[str],
+    source: ImageSource,
+    how: ScoringOptions,
+    log: Scoring,
 ) -> Embedded:
     """Unit vectors of photos and texts."""
     known = of_model(model, how.batch_size, EMBEDDING_CODE)
@@ -65,7 +73,7 @@ def vectors(
 
 
 def pair_scores(
-    model: Any,
+    model: Model,
     refs: Sequence[ImageRef],
     texts: Sequence[Sequence[str]],
     source: ImageSource,
