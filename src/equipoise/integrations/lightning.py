@@ -6,12 +6,15 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from equipoise.api.inputs import Images
+from equipoise.api.inputs import AnyModel, Images
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item
 from equipoise.integrations.watched import BEST, Watched
+
+if TYPE_CHECKING:
+    from lightning.pytorch import LightningModule, Trainer
 
 # Both packages are in use; the callback has to come from the one whose Trainer runs.
 _pl = importlib.import_module("pytorch_lightning" if "pytorch_lightning" in sys.modules else "lightning.pytorch")
@@ -33,14 +36,14 @@ class EquipoiseLightning(_pl.Callback):  # type: ignore[misc, name-defined]
         *,
         every: int = 100,
         seconds: float = 20.0,
-        model: Callable[[Any], Any] | None = None,
+        model: Callable[[LightningModule], AnyModel] | None = None,
     ) -> None:
         if every < 1:
             raise UserError(f"every={every}: expected at least 1 step")
         self.watched, self.every, self.model = Watched(items, images, seconds), every, model
         self._measured: int | None = None
 
-    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         strategy = type(trainer.strategy).__name__
         if strategy.startswith(("FSDP", "DeepSpeed", "ModelParallel")):
             raise UserError(f"EquipoiseLightning: {strategy} divides the weights, so one process cannot measure")
@@ -49,16 +52,16 @@ class EquipoiseLightning(_pl.Callback):  # type: ignore[misc, name-defined]
         if trainer.global_step == 0:
             self._measure(trainer, pl_module, keep=False)
 
-    def on_train_batch_end(self, trainer: Any, pl_module: Any, *_: Any) -> None:
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *_: object) -> None:
         step = trainer.global_step  # stays while gradients are accumulated
         if step % self.every == 0 and step != self._measured:
             pl_module.log_dict(self._measure(trainer, pl_module), logger=False)  # for ModelCheckpoint
 
-    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if trainer.global_step != self._measured:
             self._measure(trainer, pl_module)
 
-    def _measure(self, trainer: Any, module: Any, keep: bool = True) -> dict[str, float]:
+    def _measure(self, trainer: Trainer, module: LightningModule, keep: bool = True) -> dict[str, float]:
         step = self._measured = trainer.global_step
         best, numbers = False, None
         found: dict[str, float] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -15,11 +15,15 @@ from equipoise.data.items import Item
 from equipoise.integrations.watched import BEST, Watched
 from equipoise.models.openclip import import_open_clip
 
+if TYPE_CHECKING:
+    from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
+    from PIL import Image
+
 
 def watch_open_clip(
-    model: Any,
-    preprocess: Any,
-    tokenizer: Any,
+    model: torch.nn.Module,
+    preprocess: Callable[[Image.Image], torch.Tensor],
+    tokenizer: HFTokenizer | SimpleTokenizer,
     items: str | Path | Sequence[Item],
     images: Images | None = None,
     *,

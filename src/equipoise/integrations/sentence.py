@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from equipoise.api.inputs import Images
 from equipoise.data.items import Item
 from equipoise.integrations.watched import Watched
+
+if TYPE_CHECKING:
+    from PIL import Image
+    from sentence_transformers import SentenceTransformer
 
 try:  # its place since version 6
     from sentence_transformers.sentence_transformer.evaluation import SentenceEvaluator
@@ -36,7 +40,7 @@ class EquipoiseEvaluator(SentenceEvaluator):  # type: ignore[misc]
         self.primary_metric = self.watched.metric
 
     def __call__(
-        self, model: Any, output_path: str | None = None, epoch: float = -1, steps: int = -1
+        self, model: SentenceTransformer, output_path: str | None = None, epoch: float = -1, steps: int = -1
     ) -> dict[str, float]:
         numbers = self.watched.measure(_Embedder(model), model)
         found: dict[str, float] = self.prefix_name_to_metrics(self.watched.logged(numbers), self.name)
@@ -47,10 +51,10 @@ class EquipoiseEvaluator(SentenceEvaluator):  # type: ignore[misc]
 class _Embedder:
     """A SentenceTransformer under the names that scoring asks for."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: SentenceTransformer) -> None:
         self.model, self.device = model, model.device
 
-    def embed_images(self, images: Sequence[Any]) -> Any:
+    def embed_images(self, images: Sequence[Image.Image | str]) -> Any:
         return self.model.encode(list(images), batch_size=len(images), show_progress_bar=False)
 
     embed_texts = embed_images  # `encode` takes both

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformers import Trainer, TrainerCallback
 
@@ -14,6 +14,11 @@ from equipoise.core.errors import UserError
 from equipoise.data.items import Item
 from equipoise.integrations.watched import BEST, Watched
 from equipoise.train.run.checkpoints import whole_folder
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from transformers import ProcessorMixin, TrainerControl, TrainerState, TrainingArguments
 
 
 class EquipoiseCallback(TrainerCallback):  # type: ignore[misc]
@@ -31,14 +36,16 @@ class EquipoiseCallback(TrainerCallback):  # type: ignore[misc]
         *,
         every: int = 100,
         seconds: float = 20.0,
-        processor: Any = None,
+        processor: ProcessorMixin | None = None,
     ) -> None:
         if every < 1:
             raise UserError(f"every={every}: expected at least 1 step")
         self.watched, self.every, self.processor = Watched(items, images, seconds), every, processor
         self._measured: int | None = None
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: object
+    ) -> None:
         trainer = _trainer()
         if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
             raise UserError("EquipoiseCallback: FSDP and DeepSpeed divide the weights, so one process cannot measure")
@@ -46,15 +53,26 @@ class EquipoiseCallback(TrainerCallback):  # type: ignore[misc]
         if state.global_step == 0:
             self._measure(args, state, control, given, keep=False)
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: object
+    ) -> None:
         if state.global_step % self.every == 0:
             self._measure(args, state, control, given)
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: object
+    ) -> None:
         if self._measured != state.global_step:
             self._measure(args, state, control, given)
 
-    def _measure(self, args: Any, state: Any, control: Any, given: dict[str, Any], keep: bool = True) -> None:
+    def _measure(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        given: Mapping[str, Any],
+        keep: bool = True,
+    ) -> None:
         if not state.is_world_process_zero:  # the others wait where they next exchange gradients
             return
         network, processor = given["model"], self.processor or given["processing_class"]
@@ -73,10 +91,10 @@ class EquipoiseCallback(TrainerCallback):  # type: ignore[misc]
             self.watched.note(state.global_step, numbers)
 
 
-def _trainer() -> Any:
+def _trainer() -> Trainer:
     """The trainer that called. A callback is handed everything but the trainer, whose `log` alone reaches its loggers
     and its history."""
-    frame: Any = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame is not None and not isinstance(frame.f_locals.get("self"), Trainer):
         frame = frame.f_back
     if frame is None:

@@ -74,7 +74,7 @@ class Watched:
                 )
             self.count, self.best = there["items"], there["metrics"][self.metric]["value"]
 
-    def measure(self, model: Any, network: torch.nn.Module) -> Numbers:
+    def measure(self, model: object, network: torch.nn.Module) -> Numbers:
         """The numbers of `model`: (network, processor), (network, preprocess, tokenizer) or an object that embeds."""
         with undisturbed(network), _no_bars(), steady():
             if self._ready is None or self._ready[0] is not network:
@@ -89,7 +89,7 @@ class Watched:
         return {name: numbers[name] for name in NAMES if name in numbers}
 
     def _rows(self, model: Any) -> list[Any]:
-        rows: list[Any] = []
+        rows: list[object] = []
         started, size = time.monotonic(), default_batch(model)
         while len(rows) < (self.count or len(self.items)):
             began = time.monotonic()
