@@ -84,7 +84,7 @@ def _like(original: str, new: str) -> str:
 @functools.cache
 def _table() -> dict[str, Any]:
     """ "NOUN" and "VERB": word -> lemma; a tag: lemma -> spellings; "endings": (letters cut, added, undouble?)."""
-    table: dict[str, Any] = json.loads(read_data("forms.json.gz"))
+    table: dict[str, object] = json.loads(read_data("forms.json.gz"))
     return table
 
 

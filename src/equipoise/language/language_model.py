@@ -6,12 +6,15 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from equipoise.core.errors import UserError
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-def load_lm(folder: str | Path, kind: str) -> tuple[Any, Any]:
+
+def load_lm(folder: str | Path, kind: str) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
     """Tokenizer and model of a local folder; never the network, never code from the folder."""
     path = Path(folder)
     if not (path / "config.json").is_file() or not any(_VOCABULARY.search(file.name) for file in path.iterdir()):
@@ -36,7 +39,7 @@ def load_lm(folder: str | Path, kind: str) -> tuple[Any, Any]:
 _VOCABULARY = re.compile(r"tokenizer\.json|vocab|merges|\.model$|spiece")
 
 
-def longest(model: Any) -> int:
+def longest(model: PreTrainedModel) -> int:
     """Tokens the model reads; RoBERTa's positions begin at two."""
     return int(getattr(model.config, "max_position_embeddings", None) or 512) - 2
 

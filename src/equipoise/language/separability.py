@@ -42,7 +42,7 @@ def separability(items: Sequence[Item], seed: int = 0) -> dict[str, Any]:
     return {f"{first} / {second}": _separate(items, first, second, seed) for first, second in PAIRS}
 
 
-def _separate(items: Sequence[Item], first: str, second: str, seed: int) -> dict[str, Any] | None:
+def _separate(items: Sequence[Item], first: str, second: str, seed: int) -> dict[str, object] | None:
     rng = random.Random(seed)
     pairs, groups = [], []  # groups by number
     places: dict[str, int] = {}  # name of a group -> its number, in the order of the items
@@ -100,7 +100,7 @@ def _half(values: Floats) -> Floats:
     return (np.sign(values) + 1) / 2
 
 
-def _with_interval(right: Floats, clusters: Ints, seed: int) -> dict[str, Any]:
+def _with_interval(right: Floats, clusters: Ints, seed: int) -> dict[str, object]:
     """Resamples keep the five fits. Other captions would give other fits, which vary more (`_FITS`)."""
     value = float(right.mean())
     ends = averaged_all(right, clusters, seed, resamples=500).interval(0)
