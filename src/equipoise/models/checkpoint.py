@@ -77,7 +77,7 @@ def load_file(
     spec: str,
     device: str = "auto",
     dtype: str = "float32",
-    notes: dict[str, Any] | None = None,
+    notes: dict[str, object] | None = None,
 ) -> ClipModel:
     """A checkpoint file with its activation known."""
     state, merged = merge_lora(unprefixed(read_state(path), str(path)), str(path))
@@ -113,13 +113,13 @@ def file_options(rest: str, spec: str) -> tuple[Path, dict[str, str]]:
     return Path(name).expanduser(), options
 
 
-def read_state(path: Path) -> dict[str, Any]:
+def read_state(path: Path) -> dict[str, object]:
     """The state dict of a file, without running anything the file says: safetensors, or torch with weights_only."""
     if not path.is_file():
         raise UserError(f"{path}: no such checkpoint file")
     if path.stat().st_size == 0:
         raise UserError(f"{path}: the file is empty")
-    loaded = _read_safetensors(path) if path.suffix == ".safetensors" else _read_torch(path)
+    loaded: object = _read_safetensors(path) if path.suffix == ".safetensors" else _read_torch(path)
     for key in ("state_dict", "model", "model_state_dict"):
         if isinstance(loaded, dict) and isinstance(loaded.get(key), dict):
             loaded = loaded[key]
@@ -130,7 +130,7 @@ def read_state(path: Path) -> dict[str, Any]:
     return loaded
 
 
-def _read_safetensors(path: Path) -> Any:
+def _read_safetensors(path: Path) -> dict[str, torch.Tensor]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file as load_safetensors
 
@@ -140,7 +140,7 @@ def _read_safetensors(path: Path) -> Any:
         raise UserError(f"{path}: not a whole safetensors file ({error})") from None
 
 
-def _read_torch(path: Path) -> Any:
+def _read_torch(path: Path) -> object:
     if _is_torchscript(path):
         raise UserError(
             f"{path}: a TorchScript archive (OpenAI's download), which is a program; it is not run here.\n"
@@ -175,7 +175,7 @@ def _is_torchscript(path: Path) -> bool:
         return False  # torch.load will say what is wrong with it
 
 
-def unprefixed(state: dict[str, Any], where: str) -> State:
+def unprefixed(state: Mapping[str, object], where: str) -> State:
     """Without what DataParallel and torch.compile put before every name, however often; tensors only."""
     tensors: State = {
         name: value for name, value in state.items() if isinstance(name, str) and isinstance(value, torch.Tensor)

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import torch
@@ -27,12 +27,19 @@ from equipoise.models.hashes import config_sha256, weight_sha256
 from equipoise.models.preprocess import Preprocess
 from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, end_token, token_ids, tokenizer_sha256
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from open_clip.tokenizer import HFTokenizer
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+
 DTYPES = {
     "float32": torch.float32,
     "tf32": torch.float32,  # its numbers, multiplied with 10 bits by NVIDIA's tensor cores
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
 }
+Row = TypeVar("Row")
 BATCH = 64  # of the convenience methods embed_images and embed_texts; scoring makes its own batches
 
 
@@ -40,7 +47,14 @@ class TorchModel:
     """A network on a device with its tokenizer, and a card that says what it is."""
 
     def __init__(
-        self, spec: str, network: Any, tokenizer: Any, card: dict[str, Any], *, device: str, dtype: str
+        self,
+        spec: str,
+        network: torch.nn.Module,
+        tokenizer: PreTrainedTokenizerBase | HFTokenizer,
+        card: dict[str, object],
+        *,
+        device: str,
+        dtype: str,
     ) -> None:
         self.spec, self.tokenizer = spec, tokenizer
         self.folder: Path | None = None  # where it was loaded from, if from a folder
@@ -50,8 +64,8 @@ class TorchModel:
             raise UserError(f"dtype 'tf32' is for NVIDIA GPUs, and this model is on {self.device}; use float32")
         parameters = sum(parameter.numel() for parameter in network.parameters())
         made = {"spec": spec, "weight_sha256": weight_sha256(network), "dtype": dtype, "parameters": parameters}
-        self.card = made | card
-        self.network = network.to(device=self.device, dtype=self.dtype).eval()
+        self.card: dict[str, Any] = made | card
+        self.network: Any = network.to(device=self.device, dtype=self.dtype).eval()
         self._loaded: tuple[str, str] | None = None  # state and weights as `load_model` found them
 
     _passing = ("spec", "folder", "card", "_loaded", "_seen", "_prior")  # attributes that decide no number
@@ -66,7 +80,7 @@ class TorchModel:
         exact = self.dtype == torch.float32
         self._loaded = self.state(), self.card["weight_sha256"] if exact else weight_sha256(self.network)
 
-    def card_now(self) -> dict[str, Any]:
+    def card_now(self) -> dict[str, object]:
         """The card, with the weights as they are. All else is its `state`, unless it is as it was loaded."""
         self._forget()
         (state, weights), found = self._loaded or ("", ""), dict(self.card)
@@ -79,7 +93,7 @@ class TorchModel:
     def _forget(self) -> None:
         """Drop what was computed with weights that may have changed."""
 
-    def holding(self, network: Any) -> Self:
+    def holding(self, network: torch.nn.Module) -> Self:
         """This model with other weights."""
         other = copy.copy(self)
         weight = next(network.parameters())
@@ -102,13 +116,13 @@ class ClipModel(TorchModel):
     def __init__(
         self,
         spec: str,
-        network: Any,  # of one of families.FAMILIES, in float32
-        tokenizer: Any,
+        network: PreTrainedModel,  # of one of families.FAMILIES, in float32
+        tokenizer: PreTrainedTokenizerBase,
         preprocess: Preprocess,
         *,
         device: str = "auto",
         dtype: str = "float32",
-        notes: dict[str, Any] | None = None,
+        notes: dict[str, object] | None = None,
     ) -> None:
         config = network.config
         self.family = family_of(network)
@@ -135,7 +149,7 @@ class ClipModel(TorchModel):
         super().__init__(spec, network, tokenizer, card, device=device, dtype=dtype)
 
     @property
-    def image_card(self) -> dict[str, Any]:
+    def image_card(self) -> dict[str, object]:
         """What decides an image's embedding: models that differ in their text towers alone share theirs. The weights
         are hashed as they are now, since a notebook may have trained them."""
         card, own = identity.card_now(self), ("activation", "attention", "preprocessing", "embed_dim", "dtype", "state")
@@ -205,14 +219,14 @@ class ClipModel(TorchModel):
         return features
 
     @torch.inference_mode()
-    def encode_images(self, pixels: np.ndarray[Any, Any]) -> Floats:
+    def encode_images(self, pixels: Floats) -> Floats:
         """(n, 3, H, W) float32 -> (n, d) float32 of unit norm."""
         tensor = torch.from_numpy(np.ascontiguousarray(pixels)).to(self.device, self.dtype)
         with precision(self.tf32):
             return unit_rows(self.image_features(tensor))
 
     @torch.inference_mode()
-    def begin_images(self, pixels: np.ndarray[Any, Any]) -> Callable[[], Floats]:
+    def begin_images(self, pixels: NDArray[np.uint8]) -> Callable[[], Floats]:
         """(n, H, W, 3) bytes of `preprocess.pixels` -> a function that waits for their (n, d) float32 of unit norm.
 
         The device makes the floats, of a quarter of the bytes, by the arithmetic of `Preprocess`; a GPU computes
@@ -316,7 +330,7 @@ def pick_dtype(dtype: str) -> torch.dtype:
     return DTYPES[dtype]
 
 
-def in_batches(embed: Callable[[Any], Floats], rows: Sequence[Any]) -> Floats:
+def in_batches(embed: Callable[[Sequence[Row]], Floats], rows: Sequence[Row]) -> Floats:
     return np.concatenate([embed(rows[start : start + BATCH]) for start in range(0, len(rows), BATCH)])
 
 
@@ -331,7 +345,7 @@ def _later(features: torch.Tensor) -> Callable[[], Floats]:
     features = features.float()
     unit = features / features.norm(dim=-1, keepdim=True)
     found = unit.to("cpu", non_blocking=True)
-    copied: Any = None
+    copied: torch.cuda.Event | None = None
     if unit.is_cuda:
         copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
         copied.record()
@@ -344,7 +358,7 @@ def _later(features: torch.Tensor) -> Callable[[], Floats]:
     return wait
 
 
-def _card(model: ClipModel, network: Any, tokenizer: Any) -> dict[str, Any]:
+def _card(model: ClipModel, network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict[str, object]:
     text, vision = network.config.text_config, network.config.vision_config
     return {
         "architecture": {
@@ -363,11 +377,11 @@ def _card(model: ClipModel, network: Any, tokenizer: Any) -> dict[str, Any]:
     }
 
 
-def tokenizer_card(tokenizer: Any) -> dict[str, str]:
+def tokenizer_card(tokenizer: PreTrainedTokenizerBase) -> dict[str, str]:
     return {"name": type(tokenizer).__name__, "sha256": tokenizer_sha256(tokenizer)}
 
 
-def _tower(config: Any) -> dict[str, int | None]:
+def _tower(config: PretrainedConfig) -> dict[str, int | None]:
     """A convolutional tower has no heads."""
     names = {
         "width": "hidden_size",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -13,6 +13,9 @@ from equipoise.core.errors import Problems, UserError
 from equipoise.models.clip import quiet_transformers
 from equipoise.models.families import family_of
 from equipoise.models.tokens import CLIP_VOCABULARY
+
+if TYPE_CHECKING:
+    from transformers import CLIPConfig, CLIPModel
 
 State = dict[str, torch.Tensor]
 Heads = tuple[int, int]  # of the vision and of the text tower
@@ -29,7 +32,7 @@ _TOWERS = (("vision_model", "visual.transformer"), ("text_model", "transformer")
 
 def to_transformers(
     state: State, *, activation: str, arch: str | None = None, heads: Heads | None = None, where: str
-) -> Any:
+) -> CLIPModel:
     """A CLIPModel in float32 with the weights of an open_clip state dict (already unprefixed, LoRA merged)."""
     from transformers import CLIPModel
 
@@ -57,7 +60,7 @@ def to_transformers(
     return network.eval()
 
 
-def to_open_clip(network: Any) -> State:
+def to_open_clip(network: CLIPModel) -> State:
     """The weights of a transformers CLIPModel under open_clip's names, for other people's scripts."""
     if not family_of(network).open_clip_names:
         raise UserError("only CLIP models have open_clip's key format; SigLIP's towers are built differently")
@@ -73,7 +76,7 @@ def to_open_clip(network: Any) -> State:
     return _open_clip(network)
 
 
-def _open_clip(network: Any) -> State:
+def _open_clip(network: CLIPModel) -> State:
     own = {name: tensor.detach() for name, tensor in network.state_dict().items()}
     state = {}
     for ours, theirs in _names(own):
@@ -90,7 +93,7 @@ def _renamed(state: State, own: Mapping[str, torch.Tensor]) -> Iterator[tuple[st
             yield name, part.reshape(own[name].shape)
 
 
-def _names(own: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _names(own: Mapping[str, torch.Tensor]) -> Iterator[tuple[tuple[str, ...], str]]:
     """transformers' names (three for the projections of attention) and open_clip's name of the same weights."""
     for ours, theirs in _NAMES["single"].items():
         yield (ours,), theirs
@@ -102,7 +105,9 @@ def _names(own: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield tuple(f"{mine}self_attn.{one}_proj.{part}" for one in "qkv"), f"{other}attn.in_proj_{part}"
 
 
-def infer_config(state: State, *, activation: str, arch: str | None, heads: Heads | None = None, where: str) -> Any:
+def infer_config(
+    state: State, *, activation: str, arch: str | None, heads: Heads | None = None, where: str
+) -> CLIPConfig:
     """Architecture from shapes; only the heads of unknown and of the largest models must be named."""
     from transformers import CLIPConfig
 
@@ -128,7 +133,7 @@ def infer_config(state: State, *, activation: str, arch: str | None, heads: Head
     vision_heads, text_heads = _heads(found, arch, heads, where)
     embed = state["visual.proj"].shape[1]
 
-    def tower(width: int, heads: int, prefix: str) -> dict[str, Any]:
+    def tower(width: int, heads: int, prefix: str) -> dict[str, str | int]:
         return {
             "hidden_size": width,
             "num_attention_heads": heads,
@@ -179,7 +184,7 @@ def _heads(found: tuple[int, int, int, int], arch: str | None, heads: Heads | No
     return known[4], text_width // HEAD_WIDTH
 
 
-def _layers(names: Mapping[str, Any], prefix: str) -> int:
+def _layers(names: Iterable[str], prefix: str) -> int:
     return len({name[len(prefix) :].split(".")[0] for name in names if name.startswith(prefix)})
 
 

@@ -11,9 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING
 
 from equipoise.core.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PretrainedConfig, PreTrainedModel
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Family:
     attention: str = "sdpa"  # transformers' name; its own class decides what it has
     masked_text: bool = False  # the text tower needs an attention mask for the padding
 
-    def embed_dim(self, config: Any) -> int:
+    def embed_dim(self, config: PretrainedConfig) -> int:
         return int(attrgetter(self.width)(config))
 
 
@@ -58,12 +62,12 @@ FAMILIES = {
 }
 
 
-def family_of(network: Any) -> Family:
+def family_of(network: PreTrainedModel) -> Family:
     """The family of a transformers model, by its config."""
     return family_named(getattr(network.config, "model_type", None), type(network).__name__)
 
 
-def read_texts(network: Any, ids: Any) -> Any:
+def read_texts(network: PreTrainedModel, ids: Tensor) -> Tensor:
     """The projected features of padded token rows, by a family that is not walked through by its pieces."""
     mask = {}
     if family_of(network).masked_text:
@@ -71,7 +75,7 @@ def read_texts(network: Any, ids: Any) -> Any:
     return network.get_text_features(input_ids=ids, **mask).pooler_output
 
 
-def family_named(name: Any, where: str) -> Family:
+def family_named(name: object, where: str) -> Family:
     if name not in FAMILIES:
         raise UserError(
             f"{where}: model_type {name!r} is not supported by hf: ({', '.join(FAMILIES)} are); "
@@ -86,7 +90,7 @@ _AFTER_PADDING = {  # kinds of text towers
 }
 
 
-def text_positions(config: Any) -> int:
+def text_positions(config: PretrainedConfig) -> int:
     """Tokens that a text tower has positions for; RoBERTa's begin after the padding's."""
     positions, kind = int(config.max_position_embeddings), str(config.model_type)
     return positions - int(config.pad_token_id) - 1 if kind in _AFTER_PADDING else positions

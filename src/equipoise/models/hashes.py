@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from equipoise.core.files import sha256_json
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 
 def weight_sha256(network: torch.nn.Module, part: str = "") -> str:
@@ -23,12 +26,12 @@ def weight_sha256(network: torch.nn.Module, part: str = "") -> str:
     return digest.hexdigest()
 
 
-def config_sha256(config: Any) -> str:
+def config_sha256(config: PretrainedConfig) -> str:
     """Hash of the configuration without the path and version it was saved with."""
     return sha256_json(_shaping(config.to_dict()))
 
 
-def _shaping(value: Any) -> Any:
+def _shaping(value: object) -> object:
     if isinstance(value, dict):
         return {str(name): _shaping(one) for name, one in value.items() if name not in _SAVED}
     return value if isinstance(value, str | int | float | list | None) else str(value)

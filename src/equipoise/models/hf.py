@@ -9,13 +9,16 @@ import os
 import pickle
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from equipoise.core.errors import Problems, UserError, did_you_mean, first_line
 from equipoise.core.files import read_json
 from equipoise.models.clip import ClipModel, quiet_transformers
 from equipoise.models.families import family_named
 from equipoise.models.preprocess import Preprocess, from_config
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model")
 SMALL_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
@@ -26,7 +29,7 @@ def load_hf(name: str, *, spec: str, device: str = "auto", dtype: str = "float32
     return load_folder(folder, spec=spec, device=device, dtype=dtype, notes=notes)
 
 
-def find_folder(name: str, spec: str) -> tuple[Path, dict[str, Any]]:
+def find_folder(name: str, spec: str) -> tuple[Path, dict[str, str]]:
     """Resolve a folder or hub name to a local folder and card fields."""
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -78,7 +81,7 @@ def _refuse_adapter(folder: Path) -> None:
     )
 
 
-def check_folder(folder: Path, config: dict[str, Any], *, positions: bool = True) -> None:
+def check_folder(folder: Path, config: dict[str, object], *, positions: bool = True) -> None:
     """What must not reach transformers: files outside the folder, and sizes that would fill the memory before anything
     is known to be wrong (`positions` too, where each is a row)."""
     problems = Problems(str(folder))
@@ -136,7 +139,7 @@ def _preprocess(folder: Path) -> Preprocess:
     return from_config(nested, str(path))
 
 
-def load_tokenizer(folder: Path) -> Any:
+def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     if not _has_tokenizer(folder):
         raise UserError(
             f"{folder}: no tokenizer ({' or '.join(TOKENIZER_FILES)}); "
@@ -153,7 +156,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 def load_network(
     folder: Path, network: str, attention: str | None, *, scores: bool = False, dtype: str = "float32"
-) -> Any:
+) -> PreTrainedModel:
     """The network of a class of transformers, each of its weights there. A model that `scores` pairs is read from
     safetensors alone, and its file may hold more: it is often published with the heads of all its training."""
     import torch

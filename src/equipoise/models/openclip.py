@@ -12,9 +12,9 @@ import hashlib
 import importlib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -28,6 +28,14 @@ from equipoise.models.checkpoint import file_options, merge_lora, read_state, un
 from equipoise.models.clip import TorchModel, in_batches, unit_rows
 from equipoise.models.convert import BUFFERS
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from open_clip import CLIP, CoCa, CustomTextCLIP
+    from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
+
+    Seen = Callable[[Image.Image], torch.Tensor]
+
 INSTALL = "pip install 'equipoise[openclip]' (in an environment of its own: it brings torchvision)"
 
 
@@ -35,9 +43,17 @@ class OpenClipModel(TorchModel):
     """open_clip's model, tokenizer and preprocessing as they are, behind the two methods of an Embedder."""
 
     def __init__(
-        self, spec: str, network: Any, tokenizer: Any, preprocess: Any, *, device: str, dtype: str, arch: str
+        self,
+        spec: str,
+        network: CLIP | CoCa | CustomTextCLIP,
+        tokenizer: HFTokenizer | SimpleTokenizer,
+        preprocess: Seen,
+        *,
+        device: str,
+        dtype: str,
+        arch: str,
     ) -> None:
-        card: dict[str, Any] = {
+        card: dict[str, object] = {
             "architecture": {"class": f"open_clip {arch}"},
             "activation": _activations(network),
             "preprocessing": {"words": _words(preprocess), "sha256": _seen_sha256(preprocess)},
@@ -88,13 +104,13 @@ def load_openclip(rest: str, *, spec: str, device: str = "auto", dtype: str = "f
     return OpenClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, arch=arch)
 
 
-def _refuse_unknown(open_clip: Any, arch: str, spec: str) -> None:
+def _refuse_unknown(open_clip: ModuleType, arch: str, spec: str) -> None:
     if arch not in open_clip.list_models():
         raise UserError(f"{spec}: open_clip has no architecture {arch!r}.{did_you_mean(arch, open_clip.list_models())}")
 
 
 def _from_file(
-    open_clip: Any, arch: str, file: Path, options: dict[str, str], spec: str, *, device: str, dtype: str
+    open_clip: ModuleType, arch: str, file: Path, options: dict[str, str], spec: str, *, device: str, dtype: str
 ) -> OpenClipModel:
     """A state dict in open_clip's own model. The file is opened by us, never by open_clip: nothing in it is run."""
     _refuse_unknown(open_clip, arch, spec)
@@ -132,14 +148,14 @@ def _from_file(
 _NOT_WEIGHTS = (*BUFFERS, "text.transformer.embeddings.position_ids")
 
 
-def import_open_clip() -> Any:
+def import_open_clip() -> ModuleType:
     try:
         return importlib.import_module("open_clip")
     except (ImportError, RuntimeError) as error:  # RuntimeError: a torchvision that was built for another torch
         raise UserError(f"open_clip cannot be used here ({error}): {INSTALL}; see equipoise doctor") from error
 
 
-def _refuse_wrong_activation(open_clip: Any, arch: str, pretrained: str, spec: str) -> None:
+def _refuse_wrong_activation(open_clip: ModuleType, arch: str, pretrained: str, spec: str) -> None:
     """open_clip only warns when weights trained with QuickGELU meet a GELU config, or the other way round."""
     trained = bool(open_clip.get_pretrained_cfg(arch, pretrained).get("quick_gelu", False))
     configured = bool(open_clip.get_model_config(arch).get("quick_gelu", False))
@@ -149,7 +165,7 @@ def _refuse_wrong_activation(open_clip: Any, arch: str, pretrained: str, spec: s
     raise UserError(f"{spec}: these weights were trained with {name}; use openclip:{other}/{pretrained}")
 
 
-def _activations(network: Any) -> dict[str, str]:
+def _activations(network: torch.nn.Module) -> dict[str, str]:
     """The activation of each tower's first MLP, as far as it can be seen."""
     found: dict[str, str] = {}
     for name, module in network.named_modules():
@@ -159,11 +175,11 @@ def _activations(network: Any) -> dict[str, str]:
     return found
 
 
-def _words(preprocess: Any) -> str:
+def _words(preprocess: Seen) -> str:
     return re.sub(" at 0x[0-9a-f]+", "", str(preprocess))  # an address is not an identity
 
 
-def _seen_sha256(preprocess: Any) -> str:
+def _seen_sha256(preprocess: Seen) -> str:
     """Preprocessing by what it does to pictures of several shapes; its code and parameters are in the model's state."""
     digest = hashlib.sha256()
     for picture in pictures():
@@ -172,7 +188,7 @@ def _seen_sha256(preprocess: Any) -> str:
     return digest.hexdigest()
 
 
-def _probe_sha256(tokenizer: Any) -> str:
+def _probe_sha256(tokenizer: HFTokenizer | SimpleTokenizer) -> str:
     """A tokenizer is known by what it does: hash of its tokens for a fixed text."""
     probe = tokenizer(["A photo of 2 dogs' bowls, isn't it? Café naïve über 𝄞"])
     return hashlib.sha256(np.asarray(probe).astype("<i8").tobytes()).hexdigest()

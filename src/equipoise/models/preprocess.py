@@ -63,14 +63,14 @@ class Preprocess:
             return self.resize, int(self.resize * height / width)
         return int(self.resize * width / height), self.resize
 
-    def to_config(self, image_processor_type: str) -> dict[str, Any]:
+    def to_config(self, image_processor_type: str) -> dict[str, object]:
         """The same as a transformers `preprocessor_config.json`."""
         size = (
             {"shortest_edge": self.resize}
             if isinstance(self.resize, int)
             else {"height": self.resize[0], "width": self.resize[1]}
         )
-        config: dict[str, Any] = {
+        config: dict[str, object] = {
             "image_processor_type": image_processor_type,
             "do_resize": True,
             "size": size,

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'  # VQAScore's own
 TOP = 20  # likeliest tokens that are asked for, the most that OpenAI gives
-_LIKELY: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP}
+_LIKELY: dict[str, object] = {"logprobs": True, "top_logprobs": TOP}
 MOST_TOKENS = 64  # of an answer
 QUALITY = 95  # of the JPEG that is sent
 UNCLEAR = 20  # answers that are neither yes nor no before any is: it is not the texts
@@ -74,12 +74,12 @@ class Served:
     def answered(self) -> tuple[int, int]:
         return self._client.answered()
 
-    def _ask(self, picture: bytes, prompt: str, keep: Callable[[Answer], bool], **more: Any) -> Answer:
+    def _ask(self, picture: bytes, prompt: str, keep: Callable[[Answer], bool], **more: object) -> Answer:
         """One answer, from what was kept or from the server; log-probabilities are kept as JSON, text as text."""
         about = {"jpeg": hashlib.sha256(picture).hexdigest(), "prompt": prompt, **more}
         return self._client.kept_or_asked(about, lambda: self._asked(picture, prompt, more), keep)
 
-    def _asked(self, picture: bytes, prompt: str, more: dict[str, Any]) -> Answer:
+    def _asked(self, picture: bytes, prompt: str, more: dict[str, object]) -> Answer:
         choice = self._client.complete(messages([picture], prompt), 1, **more)
         return Answer("", "refused") if choice is None else Answer(json.dumps(_first_token(choice)), "logprobs")
 
@@ -107,7 +107,7 @@ class ServedYes(Served):
         """A question about a red square: is the server there, does it take the key and a picture, what does it give?"""
         return self._asked(_encoded(_PICTURE), self._template.replace("{}", "a red square"), _LIKELY)
 
-    def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]:
+    def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.float64]:
         values = self._many(self._score, list(zip(_pictures(images), texts, strict=True)))
         return np.array([0.5 if value is None else value for value in values], dtype=np.float64)
 
@@ -140,20 +140,20 @@ class ServedAnswers(Served):
         self._jpegs: dict[int, tuple[Image.Image, bytes]] = {}
         self._lock = threading.Lock()
 
-    def answer(self, images: Sequence[Any], prompts: Sequence[str]) -> list[str | None]:
+    def answer(self, images: Sequence[Image.Image | list[Image.Image]], prompts: Sequence[str]) -> list[str | None]:
         """One text for each prompt about an image, or about a list of images; None where the server refused."""
         return [self._said(shown, prompt) for shown, prompt in zip(images, prompts, strict=True)]
 
-    def _said(self, shown: Any, prompt: str) -> str | None:
+    def _said(self, shown: Image.Image | list[Image.Image], prompt: str) -> str | None:
         images = shown if isinstance(shown, list) else [shown]
         choice = self._client.complete(self._messages(images, prompt), self._settings.max_tokens or MOST_TOKENS)
         return None if choice is None else answer_of(choice).text
 
-    def request_body(self, images: Sequence[Image.Image], prompt: str) -> dict[str, Any]:
+    def request_body(self, images: Sequence[Image.Image], prompt: str) -> dict[str, object]:
         """What a request would send, for the files of a batch."""
         return self._client.body(self._messages(images, prompt), self._settings.max_tokens or MOST_TOKENS)
 
-    def _messages(self, images: Sequence[Image.Image], prompt: str) -> list[dict[str, Any]]:
+    def _messages(self, images: Sequence[Image.Image], prompt: str) -> list[dict[str, object]]:
         return messages([self._jpeg(image) for image in images], prompt)
 
     def _jpeg(self, image: Image.Image) -> bytes:
@@ -168,10 +168,10 @@ class ServedAnswers(Served):
         return raw
 
 
-def messages(pictures: Sequence[bytes], prompt: str) -> list[dict[str, Any]]:
+def messages(pictures: Sequence[bytes], prompt: str) -> list[dict[str, object]]:
     """The pictures come first, so that a server's prefix cache serves all questions about one photo."""
     urls = ["data:image/jpeg;base64," + base64.b64encode(picture).decode() for picture in pictures]
-    shown: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    shown: list[dict[str, object]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
     return [{"role": "user", "content": [*shown, {"type": "text", "text": prompt}]}]
 
 

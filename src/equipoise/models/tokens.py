@@ -17,10 +17,13 @@ import re
 import string
 from collections.abc import Callable, Sequence
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import sha256_json
+
+if TYPE_CHECKING:
+    from transformers import CLIPTokenizer, PreTrainedTokenizerBase
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +33,7 @@ PLAIN = re.compile(r"(?:[\t\n\r\x20-\x25\x27-\x7e]|&(?![#0-9A-Za-z]))*")
 
 
 @functools.cache
-def clip_tokenizer() -> Any:
+def clip_tokenizer() -> CLIPTokenizer:
     """CLIP's tokenizer (transformers' class), from the merges shipped with the package."""
     from transformers import CLIPTokenizer
 
@@ -78,7 +81,7 @@ CLEANERS: dict[str, Callable[[str], str]] = {
 }
 
 
-def cleaning_for(tokenizer: Any) -> str:
+def cleaning_for(tokenizer: PreTrainedTokenizerBase) -> str:
     """Which cleaning a tokenizer's text needs; a tokenizer of a user's own is given the text as it is."""
     name = type(tokenizer).__name__
     if name.startswith("CLIPTokenizer"):
@@ -90,7 +93,7 @@ def cleaning_for(tokenizer: Any) -> str:
     return "none"
 
 
-def token_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
+def token_ids(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[list[int]]:
     """The tokens of clean texts, neither padded nor cut. CLIP's tokenizer is called without transformers, which spends
     more time on unused masks and offsets than on the tokens."""
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
@@ -101,18 +104,18 @@ def token_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
     return [one.ids for one in backend.encode_batch_fast(list(texts))]
 
 
-def tokenizer_sha256(tokenizer: Any) -> str:
+def tokenizer_sha256(tokenizer: PreTrainedTokenizerBase) -> str:
     """Hash of everything that decides a token: the whole fast tokenizer, or the vocabulary of a slow one."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     return sha256_json(backend.to_str() if backend is not None else tokenizer.get_vocab())
 
 
-def end_token(tokenizer: Any) -> int:
+def end_token(tokenizer: PreTrainedTokenizerBase) -> int:
     """The id that ends a text; BERT's tokenizers call it the separator."""
     return int(tokenizer.sep_token_id if tokenizer.eos_token_id is None else tokenizer.eos_token_id)
 
 
-def check_tokenizer(tokenizer: Any, rows: int, *, causal: bool, where: str) -> None:
+def check_tokenizer(tokenizer: PreTrainedTokenizerBase, rows: int, *, causal: bool, where: str) -> None:
     """Refuse a tokenizer that was not made for this text tower: its scores would be noise, not an error.
 
     `rows` is the number of token embeddings: more than tokens is common (tables are padded to a round number), fewer

@@ -148,7 +148,7 @@ class BlindLM:
         return self._model(texts)
 
 
-def load_blind(rest: str, *, spec: str, device: str = "auto", **unused: str) -> Any:
+def load_blind(rest: str, *, spec: str, device: str = "auto", **unused: str) -> object:
     """The judge that a spec names; `?likelihood=sum` is an option of lm."""
     if rest == "length":
         return length(spec)

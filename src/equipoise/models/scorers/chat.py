@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from PIL import Image
@@ -19,6 +19,9 @@ from equipoise.core.errors import UserError, first_line
 from equipoise.models.clip import precision, quiet_transformers
 from equipoise.models.hf import check_folder, load_network, read_config
 from equipoise.models.scorers.shared import LENGTH_STEP, Scorer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, ProcessorMixin
 
 MOST_TOKENS = 64  # of an answer
 DATE = "26 Jul 2024"  # some templates contain the date; a score must not depend on it
@@ -29,7 +32,9 @@ Inputs = dict[str, torch.Tensor]
 class ChatModel(Scorer):
     """A network that is asked in its own chat template; subclasses turn its logits into scores."""
 
-    def __init__(self, spec: str, network: Any, processor: Any, template: str, **rest: Any) -> None:
+    def __init__(
+        self, spec: str, network: PreTrainedModel, processor: ProcessorMixin, template: str, **rest: Any
+    ) -> None:
         self.processor, self.template = processor, template
         self._keeps = "logits_to_keep" in inspect.signature(network.forward).parameters
         example = self.rendered(self.question("a photo of a dog"))
@@ -71,7 +76,7 @@ class ChatModel(Scorer):
     ask_template: str | None = None  # of a question with options, see evaluation/asking
 
     @torch.inference_mode()
-    def answer(self, images: Sequence[Any], prompts: Sequence[str]) -> list[str]:
+    def answer(self, images: Sequence[Image.Image | list[Image.Image]], prompts: Sequence[str]) -> list[str]:
         """The likeliest answer to each prompt, token by token; one at a time, so that no neighbour changes it."""
         said = []
         for shown, prompt in zip(images, prompts, strict=True):
@@ -117,7 +122,7 @@ class ChatModel(Scorer):
                 "reads"
             )
         found: list[Any] = [None] * len(prompts)
-        by_shape: dict[Any, list[int]] = {}
+        by_shape: dict[tuple[tuple[str, tuple[int, ...]], ...], list[int]] = {}
         for row, prompt in enumerate(prompts):
             shapes = tuple((name, tuple(prompt[name].shape)) for name in sorted(prompt) if not _runs(prompt, name))
             by_shape.setdefault(shapes, []).append(row)
@@ -159,12 +164,12 @@ def _longer(value: torch.Tensor, width: int, pad: int) -> torch.Tensor:
     return torch.cat([value, more], dim=1)
 
 
-def _template(processor: Any) -> str:
+def _template(processor: ProcessorMixin) -> str:
     found = getattr(processor, "chat_template", None) or getattr(processor.tokenizer, "chat_template", None)
     return found.get("default", "") if isinstance(found, dict) else found or ""
 
 
-def load_chat(folder: Path, spec: str, dtype: str) -> tuple[Any, Any]:
+def load_chat(folder: Path, spec: str, dtype: str) -> tuple[PreTrainedModel, ProcessorMixin]:
     """The network and processor of a folder; never looks at the network, runs nothing of the folder.
 
     Loaded in the precision that is asked for: in float32, as elsewhere, 7 billion weights would be 28 GB on the way.
@@ -184,14 +189,14 @@ def load_chat(folder: Path, spec: str, dtype: str) -> tuple[Any, Any]:
     return network, processor
 
 
-def _processor(folder: Path, named: str, spec: str) -> Any:
+def _processor(folder: Path, named: str, spec: str) -> ProcessorMixin:
     """The processor with Pillow, without its video part, which needs torchvision."""
     import transformers
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES as NAMES
 
     try:
         with quiet_transformers():
-            base: Any = getattr(transformers, NAMES[named])
+            base: type[ProcessorMixin] = getattr(transformers, NAMES[named])
             attributes = [one for one in base.get_attributes() if one != "video_processor"]
             still: Any = type(base.__name__, (base,), {"get_attributes": classmethod(lambda _: attributes)})
             found = still.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False, backend="pil")
@@ -202,7 +207,7 @@ def _processor(folder: Path, named: str, spec: str) -> Any:
     return found
 
 
-def _class(folder: Path, config: dict[str, Any], spec: str) -> tuple[str, str]:
+def _class(folder: Path, config: dict[str, object], spec: str) -> tuple[str, str]:
     """The class of transformers, and the attention it supports."""
     import transformers
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as NAMES

@@ -11,7 +11,7 @@ summed over its tokens; with prior=blank minus the same for a grey image, which 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -23,6 +23,9 @@ from equipoise.models.base import split_options
 from equipoise.models.hf import find_folder
 from equipoise.models.scorers.chat import ChatModel, Inputs, load_chat
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
+
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'  # VQAScore's own
 DESCRIBE = "Describe the image."
 BLANK = (128, 448)  # of the prior's image: its grey, and width and height
@@ -31,7 +34,9 @@ BLANK = (128, 448)  # of the prior's image: its grey, and width and height
 class YesNo(ChatModel):
     """P(yes) / (P(yes) + P(no)) at the first token of the answer."""
 
-    def __init__(self, spec: str, network: Any, processor: Any, template: str, **rest: Any) -> None:
+    def __init__(
+        self, spec: str, network: PreTrainedModel, processor: ProcessorMixin, template: str, **rest: Any
+    ) -> None:
         tokens_of = {answer: answers(processor.tokenizer, answer) for answer in ("yes", "no")}
         for answer, tokens in tokens_of.items():
             if not tokens:
@@ -50,7 +55,7 @@ class YesNo(ChatModel):
         return super().tokenize([self.question(text) for text in texts])
 
     @torch.inference_mode()
-    def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]:
+    def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.float64]:
         pairs = {(id(image), text): image for image, text in zip(images, texts, strict=True)}
         made = {pair: self.inputs(image, self.question(pair[1])) for pair, image in pairs.items()}
         prompts = [made[id(image), text] for image, text in zip(images, texts, strict=True)]
@@ -62,7 +67,9 @@ class YesNo(ChatModel):
 class Likelihood(ChatModel):
     """The log-probability of the text as the answer, with or without the blank image's subtracted."""
 
-    def __init__(self, spec: str, network: Any, processor: Any, template: str, blank: bool, **rest: Any) -> None:
+    def __init__(
+        self, spec: str, network: PreTrainedModel, processor: ProcessorMixin, template: str, blank: bool, **rest: Any
+    ) -> None:
         grey, side = BLANK
         self._blank = Image.new("RGB", (side, side), (grey,) * 3) if blank else None
         self._prior: dict[str, float] = {}
@@ -77,7 +84,7 @@ class Likelihood(ChatModel):
         return [list(ids) for ids in found]
 
     @torch.inference_mode()
-    def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]:
+    def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.float64]:
         scores = self._likelihood(images, texts)
         if self._blank is None:
             return scores
@@ -100,7 +107,7 @@ class Likelihood(ChatModel):
         return np.array(found, dtype=np.float64)
 
 
-def answers(tokenizer: Any, answer: str) -> dict[str, int]:
+def answers(tokenizer: PreTrainedTokenizerBase, answer: str) -> dict[str, int]:
     """The tokens that are this word, however the vocabulary writes its blanks and capitals."""
     marks = "\u2581\u0120 "  # what SentencePiece and byte-level BPE write for a blank before a word
     return {

@@ -10,12 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.functional import normalize
 
 from equipoise.core.errors import UserError
+
+if TYPE_CHECKING:
+    from transformers import (
+        AlignModel,
+        Blip2ForImageTextRetrieval,
+        BlipForImageTextRetrieval,
+        BridgeTowerForContrastiveLearning,
+        BridgeTowerForImageAndTextRetrieval,
+        FlavaForPreTraining,
+        ViltForImageAndTextRetrieval,
+    )
 
 Tensor = torch.Tensor
 Look = Callable[[Any, Tensor], Tensor]
@@ -45,11 +56,11 @@ class Family:
     contrast: Contrast | None = None  # a family with it can be finetuned
 
 
-def _blip_look(network: Any, pixels: Tensor) -> Tensor:
+def _blip_look(network: BlipForImageTextRetrieval | Blip2ForImageTextRetrieval, pixels: Tensor) -> Tensor:
     return network.vision_model(pixel_values=pixels).last_hidden_state
 
 
-def _blip_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+def _blip_itm(network: BlipForImageTextRetrieval, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     """The text begins with [CLS], as in BLIP's evaluation (blip_itm.py); its training code used [ENC]."""
     read = network.text_encoder(
         input_ids=ids, attention_mask=mask, encoder_hidden_states=seen, encoder_attention_mask=_ones(seen)
@@ -57,20 +68,20 @@ def _blip_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return _log_odds(network.itm_head(read.last_hidden_state[:, 0]))
 
 
-def _blip_image(network: Any, seen: Tensor) -> Tensor:
+def _blip_image(network: BlipForImageTextRetrieval, seen: Tensor) -> Tensor:
     return network.vision_proj(seen[:, 0])
 
 
-def _blip_text(network: Any, ids: Tensor, mask: Tensor) -> Tensor:
+def _blip_text(network: BlipForImageTextRetrieval, ids: Tensor, mask: Tensor) -> Tensor:
     read = network.text_encoder(input_ids=ids, attention_mask=mask).last_hidden_state[:, 0]
     return network.text_proj(read)
 
 
-def _blip_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+def _blip_itc(network: BlipForImageTextRetrieval, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return _cosine(_blip_image(network, seen), _blip_text(network, ids, mask))
 
 
-def _blip2_queries(network: Any, pixels: Tensor) -> Tensor:
+def _blip2_queries(network: Blip2ForImageTextRetrieval, pixels: Tensor) -> Tensor:
     """What its queries read of an image, without a text."""
     seen = network.vision_model(pixel_values=pixels).last_hidden_state
     queries = network.query_tokens.expand(len(seen), -1, -1)
@@ -80,7 +91,7 @@ def _blip2_queries(network: Any, pixels: Tensor) -> Tensor:
     )
 
 
-def _blip2_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+def _blip2_itm(network: Blip2ForImageTextRetrieval, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     queries = network.query_tokens.expand(len(seen), -1, -1)
     count = queries.shape[1]
     read = network.qformer(
@@ -93,7 +104,7 @@ def _blip2_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return _log_odds(network.itm_head(read[:, :count].to(network.itm_head.weight.dtype)).mean(dim=1))
 
 
-def _blip2_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+def _blip2_itc(network: Blip2ForImageTextRetrieval, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     """The text against the query that is nearest to it."""
     embedded = network.embeddings(input_ids=ids)
     read = network.qformer(query_embeds=embedded, query_length=0, attention_mask=mask).last_hidden_state[:, 0]
@@ -101,13 +112,13 @@ def _blip2_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return (seen * text[:, None]).sum(dim=-1).max(dim=1).values
 
 
-def _flava_look(network: Any, pixels: Tensor) -> Tensor:
+def _flava_look(network: FlavaForPreTraining, pixels: Tensor) -> Tensor:
     """The multimodal encoder reads the states before the last norm."""
     found = network.flava.image_model(pixel_values=pixels, output_hidden_states=True)
     return network.flava.image_to_mm_projection(found.hidden_states[-1])
 
 
-def _flava_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+def _flava_itm(network: FlavaForPreTraining, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     flava = network.flava
     found = flava.text_model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
     both = torch.cat([seen, flava.text_to_mm_projection(found.hidden_states[-1])], dim=1)
@@ -116,24 +127,24 @@ def _flava_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return _log_odds(network.itm_head(read.last_hidden_state))
 
 
-def _flava_itc_look(network: Any, pixels: Tensor) -> Tensor:
+def _flava_itc_look(network: FlavaForPreTraining, pixels: Tensor) -> Tensor:
     return network.flava.image_projection(network.flava.image_model(pixel_values=pixels).last_hidden_state[:, 0])
 
 
-def _flava_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+def _flava_itc(network: FlavaForPreTraining, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     read = network.flava.text_model(input_ids=ids, attention_mask=mask).last_hidden_state
     return _cosine(seen, network.flava.text_projection(read[:, 0]))
 
 
-def _align_look(network: Any, pixels: Tensor) -> Tensor:
+def _align_look(network: AlignModel, pixels: Tensor) -> Tensor:
     return network.get_image_features(pixel_values=pixels).pooler_output
 
 
-def _align_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+def _align_itc(network: AlignModel, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return _cosine(seen, network.get_text_features(input_ids=ids, attention_mask=mask).pooler_output)
 
 
-def _vilt_look(network: Any, pixels: Tensor) -> Tensor:
+def _vilt_look(network: ViltForImageAndTextRetrieval, pixels: Tensor) -> Tensor:
     """All patches with their places. transformers shuffles them and may leave some out, by chance: here all stay
     (-1), and the shuffle, which only rounding can see, is always the same one."""
     with torch.random.fork_rng(devices=[]):
@@ -142,15 +153,15 @@ def _vilt_look(network: Any, pixels: Tensor) -> Tensor:
         return network.vilt.embeddings.visual_embed(pixels, whole, max_image_length=-1)[0]
 
 
-def _vilt_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+def _vilt_itm(network: ViltForImageAndTextRetrieval, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return network(input_ids=ids, attention_mask=mask, image_embeds=seen, pixel_mask=_ones(seen)).logits[:, 0]
 
 
-def _bridgetower_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+def _bridgetower_itm(network: BridgeTowerForImageAndTextRetrieval, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return _log_odds(network(input_ids=ids, attention_mask=mask, pixel_values=seen).logits)
 
 
-def _bridgetower_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+def _bridgetower_itc(network: BridgeTowerForContrastiveLearning, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     found = network(input_ids=ids, attention_mask=mask, pixel_values=seen)
     return _cosine(found.image_embeds, found.text_embeds)
 
@@ -190,7 +201,7 @@ FAMILIES = {
 }
 
 
-def family_named(name: Any, where: str) -> Family:
+def family_named(name: object, where: str) -> Family:
     if name not in FAMILIES:
         raise UserError(
             f"{where}: model_type {name!r} has no matching head that itm: knows ({', '.join(FAMILIES)}); "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -20,8 +20,11 @@ from equipoise.models.preprocess import Preprocess, from_config
 from equipoise.models.scorers import xvlm
 from equipoise.models.scorers.heads import Contrast, Family, Head, family_named
 from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, padded
-from equipoise.models.scorers.xvlm import XVLM
+from equipoise.models.scorers.xvlm import XVLM, Pixels
 from equipoise.models.tokens import check_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import BaseImageProcessor, PreTrainedModel, PreTrainedTokenizerBase
 
 SCORES = {"itm": "log-odds of a match", "itc": "cosine", "sum": "logit of a match plus cosine"}
 
@@ -32,9 +35,9 @@ class MatchingModel(Scorer):
     def __init__(
         self,
         spec: str,
-        network: Any,
-        tokenizer: Any,
-        image_processor: Any,
+        network: PreTrainedModel | XVLM,
+        tokenizer: PreTrainedTokenizerBase,
+        image_processor: BaseImageProcessor | Pixels,
         family: Family,
         head: str,
         *,
@@ -52,11 +55,12 @@ class MatchingModel(Scorer):
         self._seen = Seen(self._look, at_once=32 if self.device.type == "cuda" else 1)
 
     @torch.inference_mode()
-    def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]:
+    def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.float64]:
         ids = [self.truncate(row) for row in self.tokenize(texts)]
         seen = self._seen.of(images)
         scores = np.zeros(len(texts))
-        by_shape: dict[Any, list[int]] = {}  # images that keep their shape have as many features as they are large
+        # Images that keep their shape have as many features as they are large.
+        by_shape: dict[tuple[int, ...], list[int]] = {}
         for row, features in enumerate(seen):
             by_shape.setdefault(tuple(features.shape), []).append(row)
         for rows in by_shape.values():
@@ -85,7 +89,7 @@ class MatchingModel(Scorer):
     def pad(self, ids: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         return padded(ids, self.tokenizer.pad_token_id, self.context_length)
 
-    def holding(self, network: Any) -> Self:
+    def holding(self, network: PreTrainedModel | XVLM) -> Self:
         """This model with other weights; it remembers no image that it saw with the old ones."""
         other = super().holding(network)
         other._forget()
@@ -126,7 +130,7 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
     return MatchingModel(*made, folder=folder, context_length=context, device=device, dtype=dtype, notes=notes)
 
 
-def _read_scale(folder: Path, network: Any) -> None:
+def _read_scale(folder: Path, network: PreTrainedModel) -> None:
     """The temperature that training saved next to BLIP's weights; transformers' class has none and leaves it out."""
     from safetensors import safe_open
 

@@ -6,7 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from PIL import Image
@@ -15,11 +15,16 @@ from equipoise.core.errors import UserError, first_line
 from equipoise.models.clip import TorchModel, quiet_transformers, tokenizer_card
 from equipoise.models.hashes import config_sha256
 
+if TYPE_CHECKING:
+    from transformers import BaseImageProcessor, PreTrainedModel, PreTrainedTokenizerBase
+
+    from equipoise.models.scorers.xvlm import XVLM, Pixels
+
 LENGTH_STEP = 8  # texts are padded to a multiple of it, the same for the same length whatever their neighbours
 KEPT = 256  # images with features in memory, the last used
 
 
-def load_image_processor(folder: Path) -> Any:
+def load_image_processor(folder: Path) -> BaseImageProcessor:
     """The Pillow one, always: with torchvision installed transformers would take another, with other pixels."""
     # From its own file: before 5.18 the package's front door asks for torchvision, which is not needed.
     from transformers.models.auto.image_processing_auto import AutoImageProcessor
@@ -39,12 +44,12 @@ class Scorer(TorchModel):
     def __init__(
         self,
         spec: str,
-        network: Any,
-        tokenizer: Any,
-        image_processor: Any,
+        network: PreTrainedModel | XVLM,
+        tokenizer: PreTrainedTokenizerBase,
+        image_processor: BaseImageProcessor | Pixels,
         *,
         context_length: int,
-        notes: dict[str, Any],
+        notes: dict[str, object],
         **rest: str,
     ) -> None:
         self.image_processor, self.context_length = image_processor, context_length

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from PIL import Image
@@ -28,6 +28,9 @@ from equipoise.core.files import sha256_file, write_json
 from equipoise.models.checkpoint import read_state, unprefixed
 from equipoise.models.preprocess import Preprocess
 
+if TYPE_CHECKING:
+    from transformers import BertConfig, BlipTextConfig, SwinConfig
+
 CONTEXT = 40  # max_tokens of its retrieval
 HEAD_WIDTH = 64  # of BERT's attention, at every published size
 PATCH = 4
@@ -39,7 +42,7 @@ State = dict[str, torch.Tensor]
 class XVLM(nn.Module):
     """Swin, BERT with fusion layers, and the heads."""
 
-    def __init__(self, swin: Any, text: Any, fusion: int, width: int) -> None:
+    def __init__(self, swin: SwinConfig, text: BertConfig, fusion: int, width: int) -> None:
         from transformers import SwinModel
         from transformers.models.bert.modeling_bert import BertEmbeddings
         from transformers.models.blip.modeling_blip_text import BlipTextLayer
@@ -131,11 +134,11 @@ class Pixels:
     def to_json_string(self) -> str:
         return json.dumps(self._preprocess.to_config("equipoise, Pillow"))
 
-    def save_pretrained(self, folder: Path) -> None:
+    def save_pretrained(self, folder: str | Path) -> None:
         """Nothing: the size follows from the weights."""
 
 
-def read_xvlm(path: Path) -> tuple[XVLM, Pixels, dict[str, Any]]:
+def read_xvlm(path: Path) -> tuple[XVLM, Pixels, dict[str, object]]:
     """The network of a checkpoint file, its preprocessing, and what its card says of the file."""
     state = unprefixed(read_state(path), str(path))
     state = {name.replace("text_encoder.bert.", "text_encoder."): tensor for name, tensor in state.items()}
@@ -165,7 +168,7 @@ def read_xvlm(path: Path) -> tuple[XVLM, Pixels, dict[str, Any]]:
     return network, Pixels(swin.image_size), notes
 
 
-def _sizes(state: State, path: Path) -> tuple[Any, Any, int]:
+def _sizes(state: State, path: Path) -> tuple[SwinConfig, BertConfig, int]:
     """Configurations, and the first layer that looks at the image. The last stage of its Swin is one window wide."""
     from transformers import BertConfig, SwinConfig
 
@@ -207,7 +210,7 @@ def _sizes(state: State, path: Path) -> tuple[Any, Any, int]:
     return swin, text, min(crossed)
 
 
-def _layer_config(text: Any, *, decoder: bool, width: int) -> Any:
+def _layer_config(text: BertConfig, *, decoder: bool, width: int) -> BlipTextConfig:
     from transformers import BlipTextConfig
 
     return BlipTextConfig(
