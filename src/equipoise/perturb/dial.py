@@ -27,7 +27,7 @@ ALONE = 2.3  # of a caption's only negative readers may refuse so many times as 
 
 @functools.cache
 def calibration() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(read_data("calibration.json"))
+    found: dict[str, object] = json.loads(read_data("calibration.json"))
     return found
 
 

@@ -313,7 +313,7 @@ class Setup:
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON."""
-        found: dict[str, Any] = {"recipe": self.joined_name, "seed": self.seed}
+        found: dict[str, object] = {"recipe": self.joined_name, "seed": self.seed}
         if own := {name: source_sha256(name, self.folder) for name in self.names if is_named(name)}:
             found["source"] = own
         if self.keep_all:

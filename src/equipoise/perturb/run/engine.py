@@ -173,7 +173,7 @@ def _finished_before(out: Path, identity: dict[str, Any]) -> dict[str, Any] | No
     return report
 
 
-def _read_report(out: Path) -> dict[str, Any] | None:
+def _read_report(out: Path) -> dict[str, object] | None:
     """The report beside an output; None where there is none, or a damaged one: the work is done again then."""
     if not report_path(out).exists():
         return None
@@ -198,7 +198,7 @@ def _unfinished(shards: Iterator[Shard], parts: Parts, found: Found, advance: Ad
             advance(shard.captions)
 
 
-def _can_be_summed(counts: dict[str, Any]) -> bool:
+def _can_be_summed(counts: dict[str, object]) -> bool:
     try:
         summed([counts])
     except (AttributeError, LookupError, TypeError, ValueError):
@@ -210,7 +210,7 @@ def _run_pool(
     setup: Setup, parts: Parts, shards: Iterator[Shard], workers: int, found: Found, advance: Advance
 ) -> None:
     """Shards on so many processes; only a few wait at a time, so that memory does not grow with the input."""
-    running: dict[Future[dict[str, Any]], Shard] = {}
+    running: dict[Future[dict[str, object]], Shard] = {}
     with processes(workers) as submit:
         while True:
             for shard in islice(shards, 2 * workers - len(running)):

@@ -52,7 +52,7 @@ class Parts:
     def _paths(self, number: int) -> tuple[Path, Path]:
         return self.folder / f"{number:06d}.jsonl", self.folder / f"{number:06d}.json"
 
-    def finished(self, number: int) -> dict[str, Any] | None:
+    def finished(self, number: int) -> dict[str, object] | None:
         """The counts of a shard whose items are there and whole."""
         items, counts = self._paths(number)
         if not counts.is_file() or not items.is_file() or (self.listing and not self._listed(number).is_file()):
@@ -68,7 +68,7 @@ class Parts:
         return self.folder / f"{number:06d}.dropped"
 
     def write(
-        self, number: int, lines: Iterable[str], counts: dict[str, Any], dropped: Iterable[str] = ()
+        self, number: int, lines: Iterable[str], counts: dict[str, object], dropped: Iterable[str] = ()
     ) -> dict[str, Any]:
         """Write a shard, its counts last."""
         items, beside = self._paths(number)
@@ -118,7 +118,7 @@ def _concatenate(files: Iterable[Path], path: Path) -> None:
                 shutil.copyfileobj(handle, target, 1 << 20)
 
 
-def in_words(there: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def in_words(there: dict[str, object], here: dict[str, Any]) -> tuple[dict[str, object], dict[str, object]]:
     """Two identities for `run_folder.refuse_other`, with words where a hash would tell a person nothing."""
     found = [dict(there), dict(here)]
     files = [one.pop("input", None) or {} for one in found]

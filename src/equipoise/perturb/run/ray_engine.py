@@ -66,7 +66,7 @@ class _Work:
     def __init__(self, setup: Setup, parts: Parts) -> None:
         self.setup, self.parts = setup, parts
 
-    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, row: dict[str, Any]) -> dict[str, object]:
         shard = read_captions_of(Path(row["file"]))
         try:
             counts = json.dumps(run_shard(self.setup, self.parts, shard))

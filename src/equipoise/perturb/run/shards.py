@@ -124,7 +124,7 @@ SHARD = 500  # captions: a few a second; the last ones keep all workers busy
 _SHOWN = 5  # places of refused captions that a shard keeps for the report
 
 
-Found = dict[int, dict[str, Any]]  # the counts of each shard
+Found = dict[int, dict[str, object]]  # the counts of each shard
 Advance = Callable[[int], None]
 
 
@@ -150,7 +150,7 @@ def shards_of(groups: Iterable[Group], size: int = SHARD) -> Iterator[Shard]:
         yield Shard(number, part)
 
 
-def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
+def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, object]:
     """Perturb a shard and write it; returns its counts."""
     # The judge multiplies thousands of small matrices: BLAS threads cost more than they save (bench/perturb.py). Word
     # lists and nets stay, and a shard leaves no cycles: looking for garbage only takes time.
@@ -164,7 +164,7 @@ def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
             gc.enable()
 
 
-def _run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
+def _run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, object]:
     jobs = [(group, record) for group in shard.groups for record in group.records]
     counts = Counts()
     listed: list[str] = []
@@ -340,7 +340,7 @@ class Counts:
             self.added[name] += new[name]
             self.having[name] += all_now[name]
 
-    def to_json(self, captions: int) -> dict[str, Any]:
+    def to_json(self, captions: int) -> dict[str, object]:
         counters = {name: dict(sorted(getattr(self, name).items())) for name in COUNTED}
         return {"captions": captions, **vars(self), **counters, "mix": self.mix.to_json()}
 
