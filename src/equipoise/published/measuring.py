@@ -132,8 +132,8 @@ def published_tables(paths: Sequence[str | Path], bench: str | None = None, **ab
 
 
 def _finished(
-    kind: Kind, parts: dict[str, Any], measured: Metrics, files: Sequence[Path], said: dict[str, Any], about: About,
-    lines: Iterable[Mapping[str, Any]], n: int,
+    kind: Kind, parts: dict[str, object], measured: Metrics, files: Sequence[Path], said: dict[str, Any], about: About,
+    lines: Iterable[Mapping[str, object]], n: int,
 ) -> RunRecord:  # fmt: skip
     """The record of a run, which is written where `out` is given."""
     origin = {
@@ -169,7 +169,7 @@ def _kept_origin(folder: Path, given: dict[str, str]) -> dict[str, str]:
 
 def _parts(
     about: BenchmarkId, spec: str, files: Sequence[Path], seed: int = 0, metrics: Sequence[Metric] = ()
-) -> dict[str, Any]:
+) -> dict[str, object]:
     digest = sha256_json([spec, *sorted(sha256_file(path) for path in files)])
     own = [metric.own for metric in metrics if metric.own]
     return {

@@ -33,7 +33,7 @@ class Layout:
     files: int = 1  # at most
     several: str = ""  # the benchmark of several files, where it is another
 
-    def known(self, record: Mapping[str, Any]) -> bool:
+    def known(self, record: Mapping[str, object]) -> bool:
         """Whether a file is of this layout, by its first record."""
         return set(self.columns) <= record.keys() and (
             not self.label or bool(re.fullmatch(self.label, str(record["label"])))
@@ -115,7 +115,7 @@ def _is_table(path: Path) -> bool:
     return suffix_of(path) in TABLES
 
 
-def _records(path: Path, head: dict[str, Any]) -> Iterator[Row]:
+def _records(path: Path, head: dict[str, object]) -> Iterator[Row]:
     """The records of a file, whatever the layout. An object of objects is its records, each with its `key`; what else
     stands in the object is the head. So is {"subsets": {"swap_att": {"0": ...}}}."""
     for row in rows(path):
@@ -133,7 +133,7 @@ def _records(path: Path, head: dict[str, Any]) -> Iterator[Row]:
 
 def _layout(path: Path) -> Layout | None:
     """None: our own layout, whose reader also says what is wrong with a file that is in none."""
-    head: dict[str, Any] = {}
+    head: dict[str, object] = {}
     try:
         first = next((row.value for row in _records(path, head) if row.problem != EMPTY), None)
     except UserError as error:
@@ -167,7 +167,7 @@ def _texts(path: Path, caption: str) -> UserError:
 
 def _sheet(path: Path, layout: Layout) -> ScoreTable:
     """The rows of a file; each has the columns of its layout and all are of one model."""
-    head: dict[str, Any] = {}
+    head: dict[str, object] = {}
     sheet = ScoreTable(path, [], [], Problems(f"{path}: not {layout.what}"), head)
     for where, value, problem in _records(path, head):
         if problem == EMPTY:

@@ -84,7 +84,7 @@ def two_by_two(id_: str, images: Sequence[str], tags: dict[str, str], scores: Se
     return scored(id_, images[0], tags, own, other, negative_images=(second,), paired=True)
 
 
-def outcome(id_: str, image: str | None, won: bool, tags: dict[str, str], **more: Any) -> ItemScores:
+def outcome(id_: str, image: str | None, won: bool, tags: dict[str, str], **more: object) -> ItemScores:
     """Right or wrong as a score of 1 against 0, so that the same code measures it. A wrong outcome may have been a tie,
     so ties are unknown, and so is everything that needs a score."""
     return scored(id_, image, tags, float(won), float(not won), **more)
@@ -140,7 +140,7 @@ def check_finite(problems: Problems, ids: Sequence[str], scores: Sequence[float]
     problems.add_some("scores that are not finite numbers", bad)
 
 
-def check_single(problems: Problems, column: str, rows: Iterable[Mapping[str, Any]]) -> None:
+def check_single(problems: Problems, column: str, rows: Iterable[Mapping[str, object]]) -> None:
     """A column that must say the same in every row, such as the model."""
     counts = Counter(str(row[column]) for row in rows if row.get(column) is not None)
     if len(counts) > 1:

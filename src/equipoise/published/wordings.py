@@ -70,7 +70,7 @@ def vsr(sheets: Sequence[ScoreTable]) -> PublishedScores:
     )
 
 
-def _is_reworded(rows: Sequence[Mapping[str, Any]]) -> bool:
+def _is_reworded(rows: Sequence[Mapping[str, object]]) -> bool:
     """Whether the words changed, and not the photo alone; whose rewording has a truth."""
     return any(
         row["expected_transformed_label"] in _TRUTH and row["statement"] != row["original_statement"] for row in rows
@@ -85,7 +85,7 @@ VSR_LINES = tuple(
 def vsr_lines(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """One JSONL file of all conditions, without the columns that the statement as it is has already."""
     (whole,) = sheets
-    by_condition: dict[str, list[dict[str, Any]]] = {}
+    by_condition: dict[str, list[dict[str, object]]] = {}
     for row in whole.rows:
         texts = {name: str(row[name]) for name in ("ground_truth", "expected_transformed_label", "prediction")}
         by_condition.setdefault(str(row["condition"]), []).append({**row, **texts})
@@ -114,7 +114,7 @@ _IN_WORDINGS = (
 )
 
 
-def _right(row: Mapping[str, Any]) -> bool:
+def _right(row: Mapping[str, object]) -> bool:
     truth = row["ground_truth"] if row["condition"] == FIRST else row["expected_transformed_label"]
     return bool(row["prediction"] == truth)
 

@@ -60,7 +60,7 @@ def read_all(paths: Sequence[Path], columns: Mapping[str, str]) -> list[Log]:
     return found
 
 
-def _row(record: Mapping[str, Any], columns: Mapping[str, str], number: int) -> Said:
+def _row(record: Mapping[str, object], columns: Mapping[str, str], number: int) -> Said:
     cell = {name: record[column] for name, column in columns.items()}
     question, options = asked(text_of(cell["question"]))
     options = tuple(_options(cell["options"])) if "options" in cell else options or lettered(record)
@@ -82,7 +82,7 @@ def _row(record: Mapping[str, Any], columns: Mapping[str, str], number: int) -> 
     )  # fmt: skip
 
 
-def _options(cell: Any) -> Iterator[str]:
+def _options(cell: object) -> Iterator[str]:
     listed = cell
     if isinstance(cell, str):
         try:

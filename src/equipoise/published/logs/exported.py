@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from equipoise.evaluation.asking.shares import shares
 from equipoise.evaluation.export.rows import answer_to, row_of
 from equipoise.published.logs.said import Log, Said, cut
 
 
-def said(record: Any, text: str, epoch: int = 0) -> Said | None:
+def said(record: object, text: str, epoch: int = 0) -> Said | None:
     """The row of a log whose `record` is a row of the export; None where it is not."""
     row = row_of(record)
     if row is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from equipoise.core.errors import UserError
 from equipoise.data.readers.records import short
@@ -70,10 +70,10 @@ def _names(log: Log) -> str:
 
 def _whole(log: Log) -> tuple[list[list[Said]], int]:
     """The groups, and how many were left out because a file lacks them."""
-    found: dict[Any, list[Said]] = {}
+    found: dict[object, list[Said]] = {}
     for row in log.rows:
         asked = hashlib.sha256(plain(row.question).encode()).digest()  # shorter than the question
-        same: tuple[Any, ...] = () if "question" in row.variants else (asked, row.truth)
+        same: tuple[object, ...] = () if "question" in row.variants else (asked, row.truth)
         same = () if row.answer is not None else (tuple(sorted(row.options)), *same)
         found.setdefault((row.key, *same), []).append(row)
     groups = list(found.values())
@@ -98,7 +98,7 @@ def _tags(group: Sequence[Said]) -> dict[str, str]:
 def _answers(found: Sequence[tuple[Said, Read]]) -> Iterator[Answer]:
     first = found[0][0].options
     orders = {_order(row, first) for row, _ in found}
-    seen: Counter[Any] = Counter()
+    seen: Counter[object] = Counter()
     # Where each variant has an order of its own, the two cannot be told apart: the order is then part of the variant.
     mixed = len({_variant(row) for row, _ in found}) > 1
     for row, one in found:

@@ -24,7 +24,7 @@ _VALUES = {
 }
 
 
-def known(record: Mapping[str, Any]) -> bool:
+def known(record: Mapping[str, object]) -> bool:
     return "epoch" in record and {"input", "target", "output"} <= record.keys()
 
 
@@ -61,7 +61,7 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
 def _row(sample: Mapping[str, Any]) -> Said:
     options = tuple(map(text_of, sample.get("choices") or ()))
     scores = sample.get("scores") or {}
-    score: dict[str, Any] = next(iter(scores.values()), {}) if isinstance(scores, dict) else {}
+    score: dict[str, object] = next(iter(scores.values()), {}) if isinstance(scores, dict) else {}
     output = sample.get("output") or {}
     said = output.get("completion") or _words(((output.get("choices") or [{}])[0].get("message") or {}).get("content"))
     epoch = max(0, int(sample.get("epoch") or 1) - 1)
@@ -82,7 +82,7 @@ def _row(sample: Mapping[str, Any]) -> Said:
     )  # fmt: skip
 
 
-def _words(content: Any) -> str:
+def _words(content: object) -> str:
     """The text of a message, of which pictures are other parts."""
     if isinstance(content, list):
         return " ".join(text_of(part.get("text")) for part in content if isinstance(part, dict) and part.get("text"))

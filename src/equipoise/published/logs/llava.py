@@ -22,18 +22,18 @@ SIZES = {"pope": 8910, "mme": 2374, "mmbench_dev": 4377}
 _TASK = re.compile(r"\s*(?:Answer (?:the question )?(?:using|with).*|Please answer yes or no\.?)$", re.DOTALL)
 
 
-def known(record: Mapping[str, Any]) -> bool:
+def known(record: Mapping[str, object]) -> bool:
     return "question_id" in record and bool({"text", "prediction"} & record.keys()) and not is_question(record)
 
 
-def is_question(record: Mapping[str, Any]) -> bool:
+def is_question(record: Mapping[str, object]) -> bool:
     """A question file: what was asked, and perhaps the truth, without an answer."""
     if "conversations" in record:
         return True
     return "question_id" in record and "text" in record and not {"answer_id", "model_id", "prompt"} & record.keys()
 
 
-def named(path: Path, record: Mapping[str, Any]) -> tuple[str, str]:
+def named(path: Path, record: Mapping[str, object]) -> tuple[str, str]:
     """Model and dataset; answers/mmbench_dev/MODEL.jsonl, pope/answers/MODEL.jsonl, vsr/MODEL/predictions.jsonl."""
     stem = path.name.partition(".jsonl")[0].partition(".json")[0]
     folders = [part for part in path.parent.parts if not part.startswith("answers")]
@@ -45,7 +45,7 @@ def named(path: Path, record: Mapping[str, Any]) -> tuple[str, str]:
     return model, folders[-2] if dataset == model and len(folders) > 1 else dataset
 
 
-def questions(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def questions(rows: Iterable[Mapping[str, object]]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in rows:
         talk = record.get("conversations")
@@ -107,7 +107,7 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
     return found
 
 
-def _taken(path: Path, log: Log) -> Iterator[dict[str, Any]]:
+def _taken(path: Path, log: Log) -> Iterator[dict[str, object]]:
     """The records; a last line such as {"Total_accuracy": "72.01%"} is the printed score."""
     for record in records(path, log.problems):
         if (other := text_of(record.get("model_id")) or log.model) != log.model:

@@ -46,7 +46,7 @@ def records(path: Path, problems: Problems | None = None) -> Iterator[dict[str, 
                 problems.add(where, problem or "expected a JSON object")
 
 
-def _table(path: Path, kind: str, problems: Problems | None) -> Iterator[dict[str, Any]]:
+def _table(path: Path, kind: str, problems: Problems | None) -> Iterator[dict[str, object]]:
     with _text(path) as handle:
         first = handle.readline()
         handle.seek(0)
@@ -109,7 +109,7 @@ def members(path: Path) -> Iterator[tuple[str, Any]]:
             )
 
 
-def _zipped(path: Path) -> Iterator[tuple[str, Any]]:
+def _zipped(path: Path) -> Iterator[tuple[str, object]]:
     with opened_zip(path, "an inspect_ai log") as packed:
         names = packed.namelist()
         if head := [name for name in ("header.json", "_journal/start.json") if name in names]:

@@ -142,7 +142,7 @@ def _within(text: str, said: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", said) is not None
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """A cell, whatever a harness put there; a list of one is its element."""
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -153,7 +153,7 @@ def cut(text: str) -> str:
     return text if len(text) <= MOST_SAID else text[: MOST_SAID // 2] + " ... " + text[-MOST_SAID // 2 :]
 
 
-def lettered(row: Mapping[str, Any]) -> tuple[str, ...]:
+def lettered(row: Mapping[str, object]) -> tuple[str, ...]:
     """The options of a sheet with a column for each letter."""
     found = [text_of(row.get(letter)).strip() for letter in LETTERS]
     return tuple(found[: next((place for place, text in enumerate(found) if not text), len(found))])

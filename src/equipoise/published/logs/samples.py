@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from equipoise.published.logs import exported
 from equipoise.published.logs.opening import is_object, members, records
@@ -26,7 +25,7 @@ _FILE = re.compile(
 )
 
 
-def known(record: Mapping[str, Any]) -> bool:
+def known(record: Mapping[str, object]) -> bool:
     return "doc_id" in record and bool({"filtered_resps", "resps"} & record.keys())
 
 
@@ -90,14 +89,14 @@ def _rows(path: Path, log: Log, totals: dict[str, list[float]]) -> Iterator[Said
         )  # fmt: skip
 
 
-def _prompt(arguments: Any) -> str:
+def _prompt(arguments: object) -> str:
     """[[prompt, settings]], or {"gen_args_0": {"arg_0": prompt}}."""
     while isinstance(arguments, list | dict) and arguments:
         arguments = next(iter(arguments.values())) if isinstance(arguments, dict) else arguments[0]
     return text_of(arguments)
 
 
-def _said(answer: Any, options: Sequence[str]) -> str:
+def _said(answer: object, options: Sequence[str]) -> str:
     """The text, or of log-likelihoods the letter of the highest."""
     pairs = answer if isinstance(answer, list) else []
     numbers = []
@@ -114,7 +113,7 @@ def _said(answer: Any, options: Sequence[str]) -> str:
     return text_of(answer[0] if isinstance(answer, list) and answer else answer)
 
 
-def _truth(target: Any, options: Sequence[str]) -> tuple[str, ...]:
+def _truth(target: object, options: Sequence[str]) -> tuple[str, ...]:
     text = text_of(target).strip()
     if options and text.isdigit() and int(text) < len(options):
         return (options[int(text)],)

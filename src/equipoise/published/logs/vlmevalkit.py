@@ -10,7 +10,6 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from equipoise.published.logs.opening import records
 from equipoise.published.logs.said import LETTERS, Log, Said, cut, lettered, read, text_of
@@ -28,7 +27,7 @@ _TURNED = re.compile(r"_rot(\d+)$")
 _FIGURE = re.compile(r"^(?P<set>\w+?_\w+?)_(?P<seen>\d+)_(?P<number>\d+)_(?P<figure>\d+)_(?P<question>\d+)$")
 
 
-def known(record: Mapping[str, Any]) -> bool:
+def known(record: Mapping[str, object]) -> bool:
     return {"index", "prediction"} <= record.keys() and ("answer" in record or "question" in record)
 
 
@@ -55,7 +54,7 @@ def is_verdict(path: Path) -> bool:
     return _stem(path) != path.name.removesuffix(".gz").rpartition(".")[0]
 
 
-def rows(path: Path, records: Iterable[Mapping[str, Any]]) -> Iterator[Said]:
+def rows(path: Path, records: Iterable[Mapping[str, object]]) -> Iterator[Said]:
     variant = named(path)[2]
     for record in records:
         index, tags = text_of(record["index"]), {}
