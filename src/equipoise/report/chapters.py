@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from markupsafe import Markup
@@ -28,6 +28,7 @@ from equipoise.report.footnotes import caveats
 from equipoise.report.orderings import NOT_COMPARED, classify_all
 from equipoise.report.tables import Line, average_words, baselines_words, by_chance, gain_words, result_rows
 
+Kind = TypeVar("Kind", bound=np.generic)
 Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers
 
 
@@ -104,7 +105,7 @@ class Chapter:
         """For each entry: the class of each item (see `orderings`)."""
         return [self._by_number(classify_all(scores), scores, NOT_COMPARED) for scores in self.scores]
 
-    def _by_number(self, values: NDArray[Any], scores: Scores, absent: int) -> NDArray[Any]:
+    def _by_number(self, values: NDArray[Kind], scores: Scores, absent: int) -> NDArray[Kind]:
         found = np.full(len(self.ids), absent, values.dtype)
         found[np.fromiter(map(self.ids.__getitem__, scores.ids), np.int64, len(scores))] = values
         return found

@@ -77,7 +77,7 @@ def _concluded(one: Comparison) -> str:
     return printable(f"{one.benchmark}: {one.after} against {one.before} ({one.n:,} items): {'; '.join(parts)}")
 
 
-def change_rows(found: Sequence[Comparison]) -> list[dict[str, Any]]:
+def change_rows(found: Sequence[Comparison]) -> list[dict[str, object]]:
     """One row a metric, for tables of other programs; points."""
     return [
         {

@@ -104,7 +104,7 @@ def _parts(record: RunRecord) -> dict[str, Numbers]:
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
-def _json(value: Any, indent: int | None = 2) -> str:
+def _json(value: object, indent: int | None = 2) -> str:
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
@@ -190,7 +190,7 @@ def every_eval_ever(run: Export) -> tuple[str, str]:
     return path, f"{_json(aggregate)}\n"
 
 
-def _strings(**values: Any) -> dict[str, str]:
+def _strings(**values: object) -> dict[str, str]:
     """The schema wants every detail as a string; what is not known is left out."""
     return {name: str(value) for name, value in values.items() if value is not None}
 

@@ -323,7 +323,7 @@ def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: l
     return found
 
 
-def from_run(place: Any, folder: Path) -> str | None:
+def from_run(place: object, folder: Path) -> str | None:
     """Where a run's images lie now: a relative path that is not here is looked for from the run's folder upwards."""
     if not isinstance(place, str) or Path(place).is_absolute() or Path(place).exists():
         return place if isinstance(place, str) else None

@@ -203,7 +203,7 @@ def rendered(page: Page, gallery: Gallery, home: str = "") -> str:
     }
     template = environment.get_template("report.html")
     script, style = page_part("report.js"), page_part("report.css") + _swatches()
-    parts: dict[str, Any] = {
+    parts: dict[str, object] = {
         "page": page,
         "script": script,
         "style": style,
@@ -270,7 +270,7 @@ def _headline(chapters: Sequence[Chapter]) -> list[Group]:
     """The groups of the first table; a row has label, words, numbers, chapter, run and letters."""
     groups = []
     for number, chapter in enumerate(chapters):
-        rows: list[Any] = []
+        rows: list[object] = []
         for run, entry in enumerate(chapter.entries):
             rows.append((printable(entry.label), printable(entry.about), entry.numbers, number, run, entry.letters))
         for point in chapter.elsewhere:

@@ -363,7 +363,7 @@ def _csv(lines: Sequence[Line]) -> str:
 
 def _blind_row(blind: BlindNumbers | None) -> dict[str, Any]:
     best, gain = (blind.best(), blind.gain.get("original")) if blind else (None, None)
-    row: dict[str, Any] = {"blind": None}  # in place of the whole record of JSON
+    row: dict[str, object] = {"blind": None}  # in place of the whole record of JSON
     if best is not None and gain is not None:
         row |= {"blind": best[0], "blind_original": best[1].value, "blind_gain": gain.difference}
         row |= {"blind_gain_low": gain.interval.low, "blind_gain_high": gain.interval.high}
@@ -386,7 +386,7 @@ def markdown_cell(text: str) -> str:
     return safe.replace("\\|", "\\&#124;").replace("|", "\\|")  # after a backslash \| would be a backslash and a cell
 
 
-def safe_cell(value: Any) -> Any:
+def safe_cell(value: object) -> Any:
     """A text that a spreadsheet would take for a formula gets the apostrophe that makes it text."""
     if not isinstance(value, str):
         return value

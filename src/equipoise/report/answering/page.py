@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -64,7 +64,7 @@ def write_card(path: Path, runs: Iterable[Answered], title: str | None, seed: in
     write_own(path, page.render(mark=MARK, title=title, cards=cards, style=page_part("report.css")), MARK)
 
 
-def _card(run: Answered, seed: int, images: Path | None) -> dict[str, Any]:
+def _card(run: Answered, seed: int, images: Path | None) -> dict[str, object]:
     record, published = run.record, run.record.published
     numbers = record.metrics.overall
     flips = [row for row in shown([numbers.metrics], "answers") if row.name.endswith(("_flips", "constant_answers"))]
@@ -125,7 +125,7 @@ def _pairs(variant: str, title: str) -> Metric:
     )  # fmt: skip
 
 
-def _gallery(run: Answered, changed: Sequence[ItemScores], seed: int, images: Path | None) -> list[dict[str, Any]]:
+def _gallery(run: Answered, changed: Sequence[ItemScores], seed: int, images: Path | None) -> list[dict[str, object]]:
     """Some items with every answer: those whose answers changed, then others, half of them wrong where there are."""
     draw = random.Random(seed)
     there = {row.id for row in changed}
@@ -141,7 +141,7 @@ def _gallery(run: Answered, changed: Sequence[ItemScores], seed: int, images: Pa
     return [_shown(row, kept.get(row.id), run.record.settings.ask, sources) for row in some]
 
 
-def _shown(row: ItemScores, kept: Shown | None, ask: str | None, sources: Sequence[ImageSource]) -> dict[str, Any]:
+def _shown(row: ItemScores, kept: Shown | None, ask: str | None, sources: Sequence[ImageSource]) -> dict[str, object]:
     asked = _asked(row.id, kept, ask)
     found = kept.texts if kept else None
     asks = "Which caption describes this image?" if asked else row.id
