@@ -6,7 +6,6 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from equipoise.audit.record import Court
 from equipoise.core.errors import UserError, printable
@@ -60,7 +59,7 @@ def write_court(out: Path, court: Court, items: Sequence[Item], images: Path | N
     a diff. Returns the number of cases without a photo."""
     known = {item.id: item for item in items}
     sources = [open_source(images)] if images is not None else []
-    cases: list[dict[str, Any]] = []
+    cases: list[dict[str, object]] = []
     for case in court.queue[: shown(court)]:
         item = known[case.id]
         texts = {kind: [text.text for text in getattr(item, kind)] for kind in ("positives", "negatives")}

@@ -131,7 +131,7 @@ def question_order(study: Study, annotator: str) -> list[Question]:
     return sorted(study.questions, key=lambda one: drawn(study.seed, annotator, one.number, "question"))
 
 
-def screen(study: Study, annotator: str) -> list[dict[str, Any]]:
+def screen(study: Study, annotator: str) -> list[dict[str, object]]:
     """The questions for the page, in this annotator's order."""
     return [
         {

@@ -185,7 +185,7 @@ def _points(found: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return points
 
 
-def _shares(study: Study, points: Mapping[int, Mapping[str, Any]], seed: int) -> dict[str, Share]:
+def _shares(study: Study, points: Mapping[int, Mapping[str, object]], seed: int) -> dict[str, Share]:
     """Means over questions, with intervals over pictures and the same resamples for all names."""
     names = list(dict.fromkeys(name for one in points.values() for name in one))
     names = [name for name in names if not any(isinstance(one.get(name), tuple) for one in points.values())]
@@ -217,9 +217,9 @@ def _units(study: Study, given: Answers) -> dict[str, tuple[list[Unit], Any]]:
     """The judged things by name. Ranks (the mean rank for ties) are ordinal. Preferences between two texts are nominal,
     in the study's random order: if the caption came first, all would "agree by chance" that the first is better, and
     alpha would be low for people who are always right."""
-    units: dict[str, tuple[list[Unit], Any]] = {}
+    units: dict[str, tuple[list[Unit], object]] = {}
 
-    def add(name: str, level: str, question: Question, values: list[Any]) -> None:
+    def add(name: str, level: str, question: Question, values: list[object]) -> None:
         units.setdefault(name, ([], level))[0].append(Unit(question.cluster, values))
 
     for question in study.questions:
