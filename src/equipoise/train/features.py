@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -83,8 +83,8 @@ class StatefulLoss(Protocol):
 
     def __call__(self, features: Features) -> LossParts: ...
     def step(self) -> None: ...
-    def state_dict(self) -> dict[str, Any]: ...
-    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+    def state_dict(self) -> Mapping[str, object]: ...
+    def load_state_dict(self, state: Mapping[str, object]) -> None: ...
 
 
 def valid(mask: Tensor | None, like: Tensor) -> Tensor:

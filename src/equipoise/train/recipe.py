@@ -92,7 +92,7 @@ class Recipe:
         """The loss of one run. Terms are copied, so that every run has its own state (CMR's thresholds)."""
         return Sum(copy.deepcopy(dict(self.terms)))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """As JSON: for a run's record, and to compare it with a resumed run."""
         return vars(self) | {
             "terms": {name: {"weight": weight, "loss": of_call(loss)} for name, (weight, loss) in self.terms.items()},

@@ -140,7 +140,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         self._distinct = self._keys if recipe.needs.distinct_images else None
         self._epoch: tuple[int, list[NDArray[np.int64]]] | None = None
         self.keeps_images = True  # False with workers, which would each keep their own
-        self._images: dict[Hashable, NDArray[Any]] = {}
+        self._images: dict[Hashable, NDArray[np.uint8]] = {}
         self._pooled: dict[Hashable, NDArray[Any]] = {}  # replaces pixels if the vision tower is frozen
         self._image_bytes = 0
         self.first_steps = self._count_steps(recipe.epochs, recipe.max_steps)
@@ -192,11 +192,11 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
             return rows[key]
 
         texts: dict[str, int] = {}
-        values: dict[str, list[Any]] = {}
+        values: dict[str, list[object]] = {}
         ids: list[str] = []
         for index in indices:
             try:
-                drawn: dict[str, Any] = {"image": image(index)}
+                drawn: dict[str, object] = {"image": image(index)}
             except ImageProblem as problem:
                 skipped.append(f"{self.items[index].id}: {problem}")
                 continue
@@ -253,7 +253,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         part = int(np.searchsorted(self._offsets, index, side="right")) - 1
         return self.parts[part].images, reference
 
-    def _keep(self, key: Hashable, pixels: NDArray[Any]) -> NDArray[Any]:
+    def _keep(self, key: Hashable, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
         if self.keeps_images and self._image_bytes + pixels.nbytes <= CACHE_BYTES:
             self._image_bytes += pixels.nbytes
             self._images[key] = pixels
@@ -283,7 +283,7 @@ def _key(item: Item, source: int) -> Hashable:
     return None if item.image is None else (source, item.image.path, item.image.box)
 
 
-def _rows(wanted: Any, texts: dict[str, int]) -> Any:
+def _rows(wanted: Any, texts: dict[str, int]) -> object:
     """Row numbers instead of texts (None: MISSING); new texts are added to `texts`."""
     if isinstance(wanted, list):
         return [_rows(one, texts) for one in wanted]

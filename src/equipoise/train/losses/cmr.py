@@ -76,7 +76,7 @@ class Cmr:
     def watched(self) -> dict[str, Tensor]:
         return {f"threshold_{name}": self.thresholds[k] for k, name in enumerate(self.types)}
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         # Python numbers: a float32 is restored exactly
         return {"types": list(self.types), "thresholds": self.thresholds.tolist()}
 

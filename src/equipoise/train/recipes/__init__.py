@@ -14,7 +14,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
 
 from equipoise.core import plugins
 from equipoise.core.errors import Problems, UserError, did_you_mean
@@ -27,12 +26,12 @@ __all__ = ["RECIPES", "SETTINGS", "Lora", "Needs", "Recipe", "Slot", "get_recipe
 RECIPES = recipe_rows()
 
 
-def options_of(name: str) -> dict[str, Any]:
+def options_of(name: str) -> dict[str, object]:
     """The options of a recipe and their types: its own, then those of all recipes."""
     return hints_of(named(name))
 
 
-def get_recipe(name: str, *, quick: bool = False, **options: Any) -> Recipe:
+def get_recipe(name: str, *, quick: bool = False, **options: object) -> Recipe:
     """The recipe of that name, or of `py:module:function`. Values may be strings, as on the command line:
     hn_weight="0.25", types="relation,object", wise_ft="none". All wrong options are reported together."""
     function = named(name)
@@ -73,7 +72,7 @@ def named(name: str) -> Callable[..., Recipe]:
     return recipe
 
 
-def _refuse_idle(name: str, function: Callable[..., Recipe], recipe: Recipe, given: dict[str, Any]) -> None:
+def _refuse_idle(name: str, function: Callable[..., Recipe], recipe: Recipe, given: dict[str, object]) -> None:
     """Refuse an option that changes nothing. Not for a user's own recipe, whose losses cannot be compared."""
     if plugins.is_named(name):
         return

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 from equipoise.train.recipe import Needs, Slot
 from equipoise.train.recipes import get_recipe, named, options_of
 from equipoise.train.recipes.options import own_options, setting_of, type_in_words
 
 
-def about(name: str) -> dict[str, Any]:
+def about(name: str) -> dict[str, object]:
     """As JSON; shared settings have this recipe's defaults."""
     recipe, own = get_recipe(name), own_options(named(name))
     return {

@@ -99,7 +99,7 @@ def _fits(slot: Slot, texts: Sequence[Text]) -> bool:
     return any(slot.accepts(text.edit) for text in texts)
 
 
-def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos: Photos) -> dict[str, Any]:
+def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos: Photos) -> dict[str, object]:
     """Everything that the trained weights depend on, as JSON: the recipe, the items, the bytes of the images, the base
     model's whole card, and the code. Chunks, workers, device and number of processes change only rounding."""
     card = card_now(model)
@@ -108,11 +108,11 @@ def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos
         "model": of_card(card) or f"{UNKNOWN}: {card.get('state', 'its card has no hash')}",
         "code": of_code("train/data", "train/losses", "train/step"),
     }
-    identity: dict[str, Any] = json.loads(json.dumps(found, default=str))
+    identity: dict[str, object] = json.loads(json.dumps(found, default=str))
     return identity
 
 
-def data_identity(recipe: Recipe, parts: Sequence[Part]) -> dict[str, Any]:
+def data_identity(recipe: Recipe, parts: Sequence[Part]) -> dict[str, object]:
     """The part of the identity that is known before the model and the photos are read."""
     settings = recipe.describe()
     return {

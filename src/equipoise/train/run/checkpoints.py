@@ -50,19 +50,19 @@ class Checkpoints:
         self.folder, self.model = out / "checkpoints", out / "model"
         self.damaged: set[Path] = set()
 
-    def claim(self, identity: dict[str, Any]) -> None:
+    def claim(self, identity: dict[str, object]) -> None:
         run_folder.take(self.out, "train", identity, claim=CLAIM)
 
-    def refuse_early(self, known: dict[str, Any]) -> None:
+    def refuse_early(self, known: dict[str, object]) -> None:
         """Raise what `claim` would raise, before the model is loaded and the photos are hashed."""
         known.pop("warmup_steps", None)  # depends on the number of steps, and so on the photos
         run_folder.refuse_early(self.out, "train", known, claim=CLAIM)
 
-    def watch(self, identity: Mapping[str, Any]) -> None:
+    def watch(self, identity: Mapping[str, object]) -> None:
         """Fix what `best` is measured on, so that log and `best` never mix two test sets."""
         run_folder.take(self.out, "train --watch", identity, writes=(), claim=WATCHED)
 
-    def save(self, step: int, write_model: Callable[[Path], None], state: dict[str, Any], best: bool) -> Path:
+    def save(self, step: int, write_model: Callable[[Path], None], state: dict[str, object], best: bool) -> Path:
         target = self.folder / f"step-{step:08d}"
         if not target.exists() or target in self.damaged:
             with whole_folder(target) as part:
@@ -115,7 +115,7 @@ class Checkpoints:
         return self.pointed("best") if beaten else "no step beat the base"
 
     def state(self, folder: Path) -> dict[str, Any]:
-        state: dict[str, Any] = torch.load(folder / STATE, map_location="cpu", weights_only=True)
+        state: dict[str, object] = torch.load(folder / STATE, map_location="cpu", weights_only=True)
         return state
 
 

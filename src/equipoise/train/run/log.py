@@ -22,7 +22,7 @@ LOG = "log.jsonl"
 
 
 class Mirror(Protocol):
-    def row(self, record: Mapping[str, Any]) -> None: ...
+    def row(self, record: Mapping[str, object]) -> None: ...
     def close(self) -> None: ...
 
 
@@ -89,7 +89,7 @@ class RunLog:
         text = f"loss {last['loss']:.3f}  {rate:,.0f} images/s"  # the parts of the loss are in the log
         self._progress.update(self._task, completed=last["step"], description=text)
 
-    def _write(self, record: dict[str, Any]) -> None:
+    def _write(self, record: dict[str, object]) -> None:
         self._handle.write(json.dumps(record) + "\n")
         for mirror in self._mirrors:
             mirror.row(record)

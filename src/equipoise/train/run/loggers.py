@@ -23,7 +23,7 @@ def check_loggers(names: Sequence[str]) -> None:
             raise UserError(f"--log {name}: the package {name} is not installed: pip install 'equipoise[{name}]'")
 
 
-def open_loggers(names: Sequence[str], out: Path, step: int, identity: Mapping[str, Any]) -> list[Mirror]:
+def open_loggers(names: Sequence[str], out: Path, step: int, identity: Mapping[str, object]) -> list[Mirror]:
     """The loggers of a run that goes on after `step`."""
     return [LOGGERS[name](out, step, identity) for name in dict.fromkeys(names)]
 
@@ -42,13 +42,13 @@ def flat(record: Mapping[str, Any]) -> dict[str, float]:
 
 
 class _TensorBoard:
-    def __init__(self, out: Path, step: int, identity: Mapping[str, Any]) -> None:
+    def __init__(self, out: Path, step: int, identity: Mapping[str, object]) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         purged = step + 1 if step else None  # steps that a kill lost are written again
         self._writer = SummaryWriter(str(out / "tensorboard"), purge_step=purged)
 
-    def row(self, record: Mapping[str, Any]) -> None:
+    def row(self, record: Mapping[str, object]) -> None:
         for name, value in flat(record).items():
             self._writer.add_scalar(name, value, record["step"])
 
@@ -57,7 +57,7 @@ class _TensorBoard:
 
 
 class _Wandb:
-    def __init__(self, out: Path, step: int, identity: Mapping[str, Any]) -> None:
+    def __init__(self, out: Path, step: int, identity: Mapping[str, object]) -> None:
         import wandb
 
         same = sha256_json([str(out.resolve()), identity])[:16]  # a resumed run goes on in its own curve
@@ -77,4 +77,4 @@ class _Wandb:
         self._run.finish()
 
 
-LOGGERS: dict[str, Callable[[Path, int, Mapping[str, Any]], Mirror]] = {"tensorboard": _TensorBoard, "wandb": _Wandb}
+LOGGERS: dict[str, Callable[[Path, int, Mapping[str, object]], Mirror]] = {"tensorboard": _TensorBoard, "wandb": _Wandb}

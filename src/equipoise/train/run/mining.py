@@ -25,7 +25,7 @@ from equipoise.data.items import Item, load_items, write_items
 from equipoise.embedding.cache import EmbeddingCache, ScoringOptions, Vector
 from equipoise.embedding.embed import EMBEDDING_CODE, embed
 from equipoise.evaluation.scoring import default_batch, default_workers
-from equipoise.models.base import kind_of
+from equipoise.models.base import Embedder, kind_of
 from equipoise.train.run.check import MAX_SKIPPED, refuse_skipped
 
 TAG = "hard_images"
@@ -85,7 +85,7 @@ def with_hard_images(
 
 
 def _embedded(
-    items: Sequence[Item], model: Any, source: ImageSource, cache: EmbeddingCache | None
+    items: Sequence[Item], model: Embedder, source: ImageSource, cache: EmbeddingCache | None
 ) -> tuple[Vector, list[int]]:
     """The embedding of each distinct image (by bytes), and each item's row, or -1."""
     if without := [item.id for item in items if item.image is None]:

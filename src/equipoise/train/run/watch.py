@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -71,7 +70,7 @@ class Watch:
         pending, self._pending = self._pending, []
         flat = torch.stack([value.float() for one in pending for value in one.values.values()]).tolist()
         numbers = iter(flat)
-        records: list[dict[str, Any]] = []
+        records: list[dict[str, object]] = []
         for one in pending:
             values = {name: next(numbers) for name in one.values}
             self._judge(one, values)

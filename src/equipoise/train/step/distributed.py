@@ -73,7 +73,7 @@ class _Gather(torch.autograd.Function):
         return torch.cat([rows[:size] for rows, size in zip(found, sizes, strict=True)])
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple[Any, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         return gradients[0][ctx.start : ctx.start + ctx.count], None
 
 
@@ -87,11 +87,11 @@ def gather(local: Tensor, sizes: list[int]) -> Tensor:
 
 class _Shared(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, value: Tensor) -> Tensor:
+    def forward(ctx: object, value: Tensor) -> Tensor:
         return value.clone()
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
+    def backward(ctx: object, *gradients: Tensor) -> Tensor:
         return gradients[0] / processes()
 
 

@@ -7,13 +7,16 @@ A and B at random, so it starts near the base, but not at it.
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from equipoise.core.errors import UserError
 from equipoise.train.recipe import Freeze, Lora, Recipe
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 TOWERS = ("text_model.", "vision_model.")
 
@@ -40,7 +43,7 @@ def trained_weights(network: torch.nn.Module) -> dict[str, Tensor]:
     return {name: parameter.detach() for name, parameter in network.named_parameters() if parameter.requires_grad}
 
 
-def merged(network: Any, plain: Any) -> Any:
+def merged(network: torch.nn.Module, plain: PreTrainedModel) -> PreTrainedModel:
     """A copy of `plain` (the base without adapters) plus the adapters' changes.
 
     Merging and unmerging in place would round the weights, and a resumed run would differ.
@@ -57,7 +60,7 @@ def merged(network: Any, plain: Any) -> Any:
     return result
 
 
-def freeze(network: Any, what: Freeze) -> None:
+def freeze(network: PreTrainedModel, what: Freeze) -> None:
     """Freeze the vision tower and, for "vision", its projection.
 
     Locked-image tuning (LiT, Zhai et al. 2022) trains a text tower towards a fixed vision tower; CLIC (2025) does so

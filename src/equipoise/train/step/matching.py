@@ -7,7 +7,7 @@ its embedding, and with an image for each of its pairs.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -18,11 +18,16 @@ from equipoise.train.data.batches import MISSING, Batch
 from equipoise.train.features import Features
 from equipoise.train.step.towers import Towers
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from equipoise.models.scorers.xvlm import XVLM
+
 TEMPERATURE = 0.07  # initial value of BLIP and X-VLM
 FLOOR = 1e-5  # X-VLM's: every pair can be drawn
 
 
-def add_scale(network: Any) -> None:
+def add_scale(network: PreTrainedModel | XVLM) -> None:
     """Add a scale to the contrastive part if it has none: transformers does not keep BLIP's."""
     if not hasattr(network, "logit_scale"):
         weight = next(network.parameters())
@@ -30,7 +35,7 @@ def add_scale(network: Any) -> None:
 
 
 class MatchingTowers(Towers):
-    def __init__(self, model: MatchingModel, network: Any) -> None:
+    def __init__(self, model: MatchingModel, network: PreTrainedModel | XVLM) -> None:
         assert model.family.contrast is not None  # train/model.py refuses others
         self.network, self.padding = network, int(model.tokenizer.pad_token_id)
         self._contrast, self._head = model.family.contrast, model.family.heads["itm"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -22,6 +22,9 @@ from equipoise.train.data.texts import PackedTexts, block_mask
 from equipoise.train.step import distributed
 from equipoise.train.step.lora import trained_weights
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 ALIKE = 32  # padded texts per batch on a CPU
 
 
@@ -31,7 +34,7 @@ class Towers:
 
     def __init__(
         self,
-        network: Any,
+        network: PreTrainedModel,
         preprocess: Preprocess,
         *,
         tokens: bool = False,
@@ -130,7 +133,7 @@ class Towers:
     def _padded(self, ids: Tensor) -> Tensor:
         """If padding is masked, a CPU reads texts of similar length together, since half of a batch is padding."""
         if ids.device.type != "cpu" or not family_of(self.network).masked_text:
-            return read_texts(self.network, ids)  # type: ignore[no-any-return]
+            return read_texts(self.network, ids)
         lengths = (ids != self.network.config.text_config.pad_token_id).sum(1)
         order = lengths.argsort(stable=True)
         parts = [read_texts(self.network, ids[rows, : int(lengths[rows[-1]])]) for rows in order.split(ALIKE)]
@@ -173,7 +176,7 @@ class Teacher:
     so a resumed run has exactly the same teacher. It costs a forward pass of both towers and a copy of the weights.
     """
 
-    def __init__(self, student: Any, preprocess: Preprocess, decay: float) -> None:
+    def __init__(self, student: PreTrainedModel, preprocess: Preprocess, decay: float) -> None:
         self.decay = decay
         network = copy.deepcopy(student).eval()
         weights = dict(network.named_parameters())
@@ -224,7 +227,7 @@ class Graphed:
 
     def __init__(self, tower: torch.nn.Module, run: Callable[..., Tensor]) -> None:
         self.tower, self.run = tower, run
-        self._recorded: dict[int, Any] = {}
+        self._recorded: dict[int, Callable[..., Tensor]] = {}
 
     def __call__(self, *inputs: Tensor) -> Tensor:
         count = len(inputs[0])
