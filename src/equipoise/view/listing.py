@@ -48,9 +48,9 @@ class Row:
     n: int | None = None
     step: int | None = None
     numbers: list[tuple[str, str]] = field(default_factory=list)
-    bars: list[dict[str, Any]] = field(default_factory=list)
+    bars: list[dict[str, object]] = field(default_factory=list)
     error: str = ""
-    process: dict[str, Any] = field(default_factory=dict)  # of a command's status; the page has no use for it
+    process: dict[str, object] = field(default_factory=dict)  # of a command's status; the page has no use for it
 
     @property
     def name(self) -> str:
@@ -168,7 +168,7 @@ def _json(path: Path) -> Any:
         return json.loads(handle.read(MOST_BYTES))
 
 
-def _cut(value: Any) -> str:
+def _cut(value: object) -> str:
     """A name out of a file, safe to show."""
     return printable(str(value)[:_LONG], lines=True)
 

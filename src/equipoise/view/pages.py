@@ -93,7 +93,7 @@ class Views:
         self.listing = Listing(root)
         self.root, self.images = self.listing.root, None if images is None else open_source(images)
         self._lists, self._opens = Lock(), Lock()
-        self._opened: OrderedDict[tuple[Any, ...], Opened] = OrderedDict()
+        self._opened: OrderedDict[tuple[object, ...], Opened] = OrderedDict()
         self._rows: list[Row] = []
         self._looked = 0.0
 
@@ -104,7 +104,7 @@ class Views:
                 self._looked = time.monotonic()
             return self._rows
 
-    def changes(self, have: str) -> dict[str, Any]:
+    def changes(self, have: str) -> dict[str, object]:
         """The rows, unless the page has them."""
         rows = self.rows()
         now = version(rows)
@@ -271,7 +271,7 @@ def _named(at: str) -> str:
     return printable(at.removesuffix(RESULT).removesuffix(LOG).strip("/") or ".")
 
 
-def _at(several: Sequence[Any], place: int) -> Any:
+def _at(several: Sequence[object], place: int) -> Any:
     if not 0 <= place < len(several):
         raise Unknown("there is no such part of this run")
     return several[place]
@@ -285,7 +285,7 @@ def error_page(message: str) -> str:
     return _page("plain.html", title="This cannot be shown", parts=[_preformatted(printable(message, lines=True))])
 
 
-def _page(name: str, script: str = "", remote: bool = False, **parts: Any) -> str:
+def _page(name: str, script: str = "", remote: bool = False, **parts: object) -> str:
     template = templates("equipoise.view").get_template(name)
     return template.render(
         style=page_part("report.css") + page_part("view.css", "view"),
