@@ -27,6 +27,7 @@ from types import MappingProxyType
 
 import made
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from equipoise.data.items import Item, load_items, write_items
@@ -152,8 +153,8 @@ class OnePhoto:
         Image.new("RGB", (8, 8)).save(buffer := io.BytesIO(), "PNG")
         return buffer.getvalue()
 
-    def score_pairs(self, images: list[object], texts: list[str]) -> list[float]:
-        return [0.1 * place for place, _ in enumerate(texts)]
+    def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.floating]:
+        return 0.1 * np.arange(len(texts))
 
 
 if __name__ == "__main__":
