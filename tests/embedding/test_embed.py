@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from equipoise.data.images import open_source
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.embedding import embed as inputs
 from equipoise.embedding.cache import CacheWriter, EmbeddingCache, ScoringOptions
@@ -116,3 +117,23 @@ def test_models_that_differ_in_their_text_towers_share_embedded_images(tmp_path:
     assert encoded("text_model") == (0, True)
     assert encoded("vision_model.encoder.layers.3") == (6, True)
     assert encoded("visual_projection") == (6, True)
+
+
+def test_an_answer_that_is_a_view_of_the_pictures_is_right(world: tuple[Path, list[Item]]) -> None:
+    """The memory of a batch is used again for the next."""
+    folder, _ = world
+
+    class Views(Tokens):
+        def __init__(self) -> None:
+            super().__init__()
+            self.preprocess: Any = lambda image: np.asarray(image.resize((2, 2)), dtype=float)
+
+        def encode_images(self, pixels: Any) -> Any:
+            return pixels.reshape(len(pixels), -1)
+
+    model, refs = Views(), [ImageRef(path=f"{number}.png") for number in range(12)]
+    found = inputs.embed(model, refs, [], open_source(folder), ScoringOptions(2, 1), EmbeddingCache(None))
+    for ref in refs:
+        with Image.open(folder / ref.path) as image:
+            expected = model.preprocess(image).ravel()
+        assert found.images[found.image[ref]] == pytest.approx(expected / np.linalg.norm(expected))

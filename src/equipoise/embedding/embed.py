@@ -19,7 +19,6 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -71,17 +70,14 @@ def embed(
     keeper: CacheWriter | None = None,
 ) -> Embedded:
     """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache."""
-
-    def identity(card: str) -> str:
-        return of_model(model, how.batch_size, EMBEDDING_CODE, card) or "this run"
-
-    texts = Texts(model, strings, cache, identity("card"), how)
-    with ThreadPoolExecutor(1) as pool:  # the vision tower's weights are hashed while the first texts are embedded
-        hashing = pool.submit(copy_context().run, identity, "image_card")
-        images = Images(model, refs, source, cache, hashing.result, how)
-        with contextlib.nullcontext(keeper) if keeper else CacheWriter(cache) as kept:
-            seconds = _work(images, texts, kept)
-            kept.flush()
+    # Both before the model is asked for anything, which may change what a user's model holds.
+    image_identity = of_model(model, how.batch_size, EMBEDDING_CODE, "image_card") or "this run"
+    text_identity = of_model(model, how.batch_size, EMBEDDING_CODE, "card") or "this run"
+    images = Images(model, refs, source, cache, image_identity, how)
+    texts = Texts(model, strings, cache, text_identity, how)
+    with contextlib.nullcontext(keeper) if keeper else CacheWriter(cache) as kept:
+        seconds = _work(images, texts, kept)
+        kept.flush()
     for part, names in (
         (texts, ("keys", "vectors", "encoded", "cut")),
         (images, ("keys", "vectors", "encoded", "bad", "digests")),
@@ -223,13 +219,13 @@ class Images:
         wanted: Iterable[ImageRef],
         source: ImageSource,
         cache: EmbeddingCache,
-        identity: Callable[[], str],
+        identity: str,
         how: ScoringOptions,
     ) -> None:
         self.model, self.source, self.cache = model, source, cache
         self.batch_size, self.workers = how.batch_size, how.workers
         self._by_tokens = kind_of(model) == "tokens"
-        self._identity = identity
+        self._key = Keys("image", identity)
         self.keys: dict[ImageRef, bytes] = {}
         self.bad: dict[ImageRef, str] = {}
         self.digests: dict[str, bytes] = {}
@@ -253,7 +249,6 @@ class Images:
 
     def batches(self, meanwhile: Callable[[], bool]) -> Generator[tuple[list[bytes], Any, int], None, None]:
         """(keys, pictures as the model wants them, how many images were read since the last batch)."""
-        self._key = Keys("image", self._identity())
         # A model with embed_images alone wants pictures, whatever else it is able to do.
         make = self.model.preprocess if self._by_tokens else lambda image: image
         many = self.workers > 2 or str(getattr(self.model, "device", "")).startswith("cuda")
@@ -303,8 +298,9 @@ class Images:
         pictures[count:] = pictures[0]
         if hasattr(model, "begin_images") and pictures.dtype == np.uint8:
             return _checked(model.begin_images(pictures), len(pictures), "encode_images")
-        found = model.encode_images(pictures)
-        return _checked(lambda: found, len(pictures), "encode_images")
+        # At once: an answer may be a view of `pictures`, whose memory is used again.
+        rows = unit(model.encode_images(pictures), len(pictures), "encode_images")
+        return lambda: rows
 
 
 class Texts:
