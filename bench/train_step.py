@@ -36,8 +36,7 @@ from equipoise.train.data.batches import Batch, TextChunks
 from equipoise.train.data.texts import PackedTexts
 from equipoise.train.recipe import Recipe
 from equipoise.train.recipes import get_recipe
-from equipoise.train.step.backward import backward
-from equipoise.train.step.encode import Embeddings, assemble
+from equipoise.train.step.backward import Embeddings, assemble, backward
 from equipoise.train.step.optim import adamw
 from equipoise.train.step.towers import Towers
 

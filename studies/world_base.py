@@ -23,8 +23,7 @@ from equipoise.evaluation.run import evaluate
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
 from equipoise.train.data.batches import Part
-from equipoise.train.run.loop import train
-from equipoise.train.run.options import Hardware
+from equipoise.train.run.loop import Hardware, train
 from equipoise.world.splits import TESTS, UNSEEN, world_items, write_world
 from studies import world_model as world
 from studies.world_captions import PretrainingImages, PretrainingItems

@@ -45,9 +45,8 @@ from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run.log import read_log
-from equipoise.train.run.loop import train
+from equipoise.train.run.loop import Hardware, Saving, train
 from equipoise.train.run.mining import TAG
-from equipoise.train.run.options import Hardware, Saving
 from studies.coco import judging
 from studies.coco.choice import worth
 from studies.needs import existing, made_from

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 import pytest
 
 from equipoise.core.processes import ahead
 
 
-@pytest.mark.parametrize("fork", [False, True])
-def test_the_result_is_the_same(fork: bool) -> None:
+@pytest.mark.parametrize("platform", ["linux", "win32"])
+def test_the_result_is_the_same(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
     data = list(range(100_000))
-    with ahead(lambda: (sum(data), data[:50_000]), fork=fork) as result:
+    with ahead(lambda: (sum(data), data[:50_000])) as result:
         assert result() == (sum(data), data[:50_000])
 
 
 def test_it_runs_elsewhere_and_a_dead_process_costs_only_time() -> None:
-    with ahead(os.getpid, fork=True) as result:
+    with ahead(os.getpid) as result:
         assert result() != os.getpid()
 
     def work() -> int:
@@ -27,7 +29,7 @@ def test_it_runs_elsewhere_and_a_dead_process_costs_only_time() -> None:
         return 7
 
     parent = os.getpid()
-    with ahead(work, fork=True) as result:
+    with ahead(work) as result:
         assert result() == 7
 
 
@@ -35,5 +37,5 @@ def test_an_error_is_raised_here() -> None:
     def work() -> int:
         raise ZeroDivisionError("of the work")
 
-    with pytest.raises(ZeroDivisionError, match="of the work"), ahead(work, fork=True) as result:
+    with pytest.raises(ZeroDivisionError, match="of the work"), ahead(work) as result:
         result()

@@ -222,7 +222,7 @@ def test_the_cache_of_vectors_and_scores(world: Any) -> None:
 
 
 def test_every_field_of_both_towers_is_in_the_card(world: Any) -> None:
-    from equipoise.models.hashes import config_sha256
+    from equipoise.models.families import config_sha256
 
     config = world.network.config.to_dict()
     unnamed = {"transformers_version", "architectures", "dtype", "_name_or_path"}

@@ -18,7 +18,6 @@ from equipoise.evaluation.averages import measure
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Metrics
 from equipoise.evaluation.scores import Answer, ItemScores
-from equipoise.evaluation.task import ItemsTask
 from equipoise.published.measuring import require_groups, with_items
 
 sugarcrepe = registry.get("sugarcrepe")
@@ -226,7 +225,7 @@ def test_two_images_and_two_captions_must_be_there() -> None:
         with pytest.raises(UserError, match=r"2 of 2 items are not two images and two captions \(negative_images"):
             require_groups(halves, registry.get(name), "items", "the scores")
         with pytest.raises(UserError, match=r"1 of 1 items are not two images and two captions"):
-            ItemsTask(name, [item("1")], benchmark=registry.get(name)).about()
+            registry.get(name).require_tags([item("1")])
 
 
 def test_answers_must_say_what_they_answer() -> None:

@@ -15,7 +15,7 @@ from PIL import Image
 from equipoise.core.errors import UserError
 from equipoise.models import Embedder, load_model
 from equipoise.models.clip import ClipModel
-from equipoise.models.hashes import weight_sha256
+from equipoise.models.families import weight_sha256
 from equipoise.models.hf import load_network
 from equipoise.models.preprocess import Preprocess, clip_preprocess
 from equipoise.models.tokens import clip_tokenizer, token_ids

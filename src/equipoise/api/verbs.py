@@ -105,8 +105,7 @@ def evaluate(
     """
     from equipoise.core.provenance import default_cache
     from equipoise.embedding.cache import EmbeddingCache
-    from equipoise.evaluation.asking.variants import ask_of
-    from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
+    from equipoise.evaluation.run import ask_of, evaluate_loaded, read_benchmarks
     from equipoise.evaluation.task import ItemsTask, Task
 
     pictures = as_images(getattr(items, "images", None) if images is None else images)
@@ -296,8 +295,8 @@ def train(
     from equipoise.train.model import saved_spec, trainable
     from equipoise.train.recipe import Recipe
     from equipoise.train.recipes import get_recipe
+    from equipoise.train.run.loop import Hardware
     from equipoise.train.run.loop import train as run
-    from equipoise.train.run.options import Hardware
 
     if isinstance(recipe, Recipe) and (options or quick):
         raise UserError("a Recipe holds its own options; give them to get_recipe")

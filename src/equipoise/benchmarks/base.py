@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_text
 from equipoise.data.items import Item
 
@@ -31,6 +31,13 @@ PAPER_METRICS = {  # what a benchmark may ask for next to Original accuracy; eva
     "truth": "AUC of true against false sentences, and of one sentence true of one photo and false of another (VSR)",
     "sets": "pairs of opposite places and sets of four of the same two objects, all right (What's Up)",
 }
+_NEEDED: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (  # by a metric: what an item lacks, whether it has it
+    ("truth", "lack the tag 'label'", lambda item: "label" in item.tags),
+    ("groups", "are answers without the tags 'pair' and 'ask' (text or image)",
+     lambda item: not _answered(item) or ("pair" in item.tags and item.tags.get("ask") in ("text", "image"))),
+    ("image", "are not two images and two captions (negative_images, negatives that describe them, \"paired\": true)",
+     lambda item: item.paired or _answered(item)),
+)  # fmt: skip
 TRIPLE_CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 
 
@@ -122,6 +129,19 @@ class Benchmark:
         """Refuse a rule that this benchmark does not have, before a model has scored it for an hour."""
         if rule is not None and rule not in (known := [*self.averages, PLAIN]):
             raise UserError(f"{self.name}: no average {rule!r}; it has {', '.join(known)} (equipoise bench show)")
+
+    def require_tags(self, items: Sequence[Any]) -> None:
+        """Refuse items (or their scores) that lack what its metrics read, before a model has scored them for an
+        hour."""
+        problems = Problems(f"{self.name}: items that its metrics cannot be measured on")
+        for metric, what, has in _NEEDED:
+            if metric in (*self.metrics, *self.chance) and (without := [one.id for one in items if not has(one)]):
+                problems.add("", f"{len(without):,} of {len(items):,} items {what}, for instance {without[0]!r}")
+        problems.raise_if_any("Add what is missing, or give the items ids that are not the benchmark's.")
+
+
+def _answered(item: object) -> bool:
+    return bool(getattr(item, "answers", ()))  # scores of a model that answers
 
 
 def stored(name: str) -> dict[str, Any]:

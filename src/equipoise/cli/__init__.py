@@ -209,10 +209,9 @@ def evaluate(
     from equipoise.data.identity import steady
     from equipoise.embedding.cache import EmbeddingCache, joined
     from equipoise.evaluation.asking.until import parse_until
-    from equipoise.evaluation.asking.variants import ask_of
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.results import refuse_early
-    from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
+    from equipoise.evaluation.run import ask_of, evaluate_loaded, read_benchmarks
     from equipoise.models import OF_PHOTOS, kind_named, load_model
     from equipoise.models.base import device_named
     from equipoise.report.footnotes import caveats, eval_table

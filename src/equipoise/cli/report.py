@@ -56,7 +56,6 @@ def report(
         return
     from equipoise.data.images import open_source
     from equipoise.evaluation.results import find_runs, read_run
-    from equipoise.report.answering.lines import is_of_answers
     from equipoise.report.answering.page import Answered, write_card
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import check_page, report_page, write_page
@@ -84,7 +83,7 @@ def report(
             return
     held = find_runs(runs)
     found = [record for _, record in held]
-    if table is None and out is not None and all(map(is_of_answers, found)):
+    if table is None and out is not None and all(record.of_answers for record in found):
         write_card(out, [Answered(*read_run(folder), folder) for folder, _ in held], title, seed, images)
         typer.echo(printable(f"open {out}"))
         return

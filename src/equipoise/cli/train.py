@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from equipoise.train.data.batches import Part
     from equipoise.train.model import Trainable
     from equipoise.train.recipe import Recipe
-    from equipoise.train.run.options import Evaluation
+    from equipoise.train.run.loop import Evaluation
 
 QUICK = "it sets batch_size 128, epochs 100, max_steps 200, lr 6e-4 (LoRA: 6e-3) and warmup_steps 20"
 EXIT_WITHIN = 2.0  # seconds for the step in flight; then the step before it is saved, which takes a moment too
@@ -141,8 +141,8 @@ def train(
     from equipoise.train.recipes import get_recipe
     from equipoise.train.run.check import data_identity
     from equipoise.train.run.checkpoints import Checkpoints
+    from equipoise.train.run.loop import Hardware, Saving
     from equipoise.train.run.loop import train as run
-    from equipoise.train.run.options import Hardware, Saving
 
     recipe = context.info_name or ""
     settings = settings_of(options or [])
@@ -274,7 +274,7 @@ def _evaluation(watch: Path | None, images: Path | None) -> Evaluation | None:
     from equipoise.evaluation.metrics import SHARES
     from equipoise.evaluation.run import evaluate
     from equipoise.evaluation.scoring import default_workers
-    from equipoise.train.run.options import Evaluation
+    from equipoise.train.run.loop import Evaluation
 
     judged = load_file(watch, ())
     scored = [item for item in judged if item.image is not None and item.negatives]

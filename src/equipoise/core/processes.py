@@ -89,12 +89,12 @@ def _start_worker(end: Connection) -> None:
 
 
 @contextlib.contextmanager
-def ahead(work: Callable[[], T], *, fork: bool) -> Iterator[Callable[[], T]]:
-    """A function that gives the result of `work`, which has begun in a process of its own if `fork` is true.
+def ahead(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
+    """A function that gives the result of `work`, which has begun in a process of its own.
 
     A thread would share Python's lock with the caller. Where the process dies, the work is done here.
     """
-    if not fork or sys.platform != "linux":
+    if sys.platform != "linux":
         yield work
         return
     context = multiprocessing.get_context("fork")  # the data that `work` reads need not be sent

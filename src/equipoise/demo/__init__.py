@@ -146,8 +146,7 @@ def measured(out: Path, story: Story, row: Row, seed: int) -> Finetuned:
 
 
 def _finetuned(out: Path, story: Story, row: Row, seed: int, cache: EmbeddingCache) -> Path:
-    from equipoise.train.run.loop import train
-    from equipoise.train.run.options import Hardware, Saving
+    from equipoise.train.run.loop import Hardware, Saving, train
 
     assert row.recipe is not None
     if not (out / "model").is_dir():

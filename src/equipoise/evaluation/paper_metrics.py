@@ -15,35 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.benchmarks.base import Benchmark
 from equipoise.core import stats
-from equipoise.core.errors import Problems
-from equipoise.data.items import Item
 from equipoise.evaluation.record import Interval, Number
 from equipoise.evaluation.scores import ItemScores
 
 Numbers = dict[str, Number]  # by metric
-_Needs = Callable[[Item | ItemScores], bool]
-_NEEDED: tuple[tuple[str, str, _Needs], ...] = (  # by a metric: what an item lacks, whether it has it
-    ("truth", "lack the tag 'label'", lambda item: "label" in item.tags),
-    ("groups", "are answers without the tags 'pair' and 'ask' (text or image)",
-     lambda item: not _answered(item) or ("pair" in item.tags and item.tags.get("ask") in ("text", "image"))),
-    ("image", "are not two images and two captions (negative_images, negatives that describe them, \"paired\": true)",
-     lambda item: item.paired or _answered(item)),
-)  # fmt: skip
-
-
-def _answered(item: Item | ItemScores) -> bool:
-    return isinstance(item, ItemScores) and bool(item.answers)
-
-
-def require_tags(benchmark: Benchmark, items: Sequence[Item] | Sequence[ItemScores]) -> None:
-    """Refuse items that lack what the benchmark's metrics read, before a model has scored them for an hour."""
-    problems = Problems(f"{benchmark.name}: items that its metrics cannot be measured on")
-    for metric, what, has in _NEEDED:
-        if metric in (*benchmark.metrics, *benchmark.chance) and (without := [one.id for one in items if not has(one)]):
-            problems.add("", f"{len(without):,} of {len(items):,} items {what}, for instance {without[0]!r}")
-    problems.raise_if_any("Add what is missing, or give the items ids that are not the benchmark's.")
 
 
 def ranks(scores: Sequence[ItemScores]) -> Numbers:

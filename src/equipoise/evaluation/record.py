@@ -305,6 +305,12 @@ class RunRecord(_Part):
     published: Published | None = None  # None: scored here
 
     @property
+    def of_answers(self) -> bool:
+        """Whether it has answers and no scores: of a model that answers, or a log."""
+        found = self.metrics.overall.metrics
+        return self.kind == "items" and "refusals" in found and "mean_score_caption" not in found
+
+    @property
     def trained_on(self) -> str:
         """The warning about items that the model was trained on; "" where it is not known of any."""
         seen = self.counts.get("trained_on")

@@ -28,10 +28,9 @@ from equipoise.data.items import Item
 from equipoise.embedding.cache import ALONE, EmbeddingCache, Ranks, ScoringOptions, default_world
 from equipoise.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.asking.until import Until, parse_until
-from equipoise.evaluation.asking.variants import Ask, model_kind
+from equipoise.evaluation.asking.variants import DEFAULT, Ask, parse_ask
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import ItemCounts, Kind, Numbers, Preflight, RunRecord, Seconds, Settings
 from equipoise.evaluation.results import (
     claim,
@@ -44,8 +43,8 @@ from equipoise.evaluation.results import (
     write,
 )
 from equipoise.evaluation.scoring import default_batch, default_workers
-from equipoise.evaluation.task import ItemsTask, Task
-from equipoise.models.base import Model, reads_images
+from equipoise.evaluation.task import FromTexts, ItemsTask, Task
+from equipoise.models.base import Model, kind_of, reads_images
 
 if TYPE_CHECKING:
     from equipoise.data.readers.sets.kinds import AnySet
@@ -111,7 +110,7 @@ def evaluate(
     called = name or (benchmark.name if benchmark else "items")
     task = ItemsTask(called, items, images, benchmark).limited(limit).chosen(metrics, ask, until)
     if benchmark is not None:
-        require_tags(benchmark, task.items)
+        benchmark.require_tags(task.items)
     return _evaluate(model, task, **options)
 
 
@@ -145,7 +144,7 @@ def _evaluate(model: Model, task: Task, **options: Unpack[Options]) -> Result:
         # folder holds no other run that would be refused.
         spare = how.workers > 2 and len(task.items) >= MANY
         fresh = folder is None or not any(folder.iterdir())
-        about = stack.enter_context(ahead(task.about, fork=spare and fresh))
+        about = stack.enter_context(ahead(task.about)) if spare and fresh else task.about
         parts: dict[str, Any] = {} if spare and fresh else {"benchmark": about()}
         parts["model"] = card = model_card(model, probe=folder is not None)
         parts["settings"] = settings_of(model, seed, how.allow_missing, how.batch_size, task)
@@ -160,7 +159,11 @@ def _evaluate(model: Model, task: Task, **options: Unpack[Options]) -> Result:
                 refuse_other_metrics(folder, record, outcomes_of(rows), task.own)
             return Result(record, rows, read_from=folder)
         how.ranks.lead(scores=True)
-        from_texts = stack.enter_context(ahead(lambda: task.from_texts(card.context_length, seed), fork=spare))
+
+        def from_texts() -> FromTexts | None:
+            return task.from_texts(card.context_length, seed)
+
+        begun = stack.enter_context(ahead(from_texts)) if spare else from_texts
         scoring = task.score(model, how, seed)
         parts["images"] = images_id(scoring.digests)
         if spare and fresh:
@@ -168,7 +171,7 @@ def _evaluate(model: Model, task: Task, **options: Unpack[Options]) -> Result:
             if folder is not None:
                 claim(folder, parts)
         scored = time.monotonic()
-        measured, lines = task.measure(model, scoring, card.context_length, seed, from_texts)
+        measured, lines = task.measure(model, scoring, card.context_length, seed, begun)
         record = new_record(
             task.kind,
             parts,
@@ -218,7 +221,7 @@ def new_record(
 def settings_of(model: Model, seed: int, allow_missing: bool, batch_size: int, task: Task | None = None) -> Settings:
     chosen = task or Task()
     ask, until = chosen.ask, chosen.until
-    if task is not None and model_kind(model, ask) == "answers":
+    if task is not None and kind_of(model, asked=ask is not None) == "answers":
         ask = ask or Ask()
     return Settings(
         seed=seed,
@@ -229,6 +232,13 @@ def settings_of(model: Model, seed: int, allow_missing: bool, batch_size: int, t
         ask=None if ask is None else ask.words(),
         until=None if until is None else until.words(),
     )
+
+
+def ask_of(model: Model, given: str | None) -> Ask | None:
+    """The variants to ask; None for a model that gives scores, unless some are `given`."""
+    if given is None and kind_of(model) != "answers":
+        return None
+    return parse_ask(DEFAULT if given is None else given, getattr(model, "ask_template", None))
 
 
 def read_benchmarks(
@@ -260,7 +270,7 @@ def read_benchmarks(
         items, benchmark = registry.load(name, folder, splits)
         registry.require_images(name, items)
         benchmark.require_rule(average)
-        require_tags(benchmark, items)
+        benchmark.require_tags(items)
         tasks.append(ItemsTask(benchmark.name, items, data or folder, benchmark))
     labels = [one.name for one in tasks]
     if templates is not None and all(one.items for one in tasks):

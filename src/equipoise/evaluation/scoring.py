@@ -29,9 +29,9 @@ from equipoise.data.items import Item
 from equipoise.embedding.cache import ALONE, CacheWriter, EmbeddingCache, Ranks, ScoringOptions, Vector
 from equipoise.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.asking.until import Until
-from equipoise.evaluation.asking.variants import Ask, model_kind
+from equipoise.evaluation.asking.variants import Ask
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
-from equipoise.models.base import Model, reads_images
+from equipoise.models.base import Model, kind_of, reads_images
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def score_items(
         raise UserError(f"expected a batch size and workers above 0, found {how.batch_size} and {workers}")
     if repeated := [name for name, count in Counter(item.id for item in items).items() if count > 1]:
         raise UserError(f"{len(repeated):,} ids belong to more than one item, for instance {repeated[0]!r}")
-    kind = model_kind(model, ask)
+    kind = kind_of(model, asked=ask is not None)
     if kind == "pairs":  # most models embed
         from equipoise.embedding import pairs
     if cache is not None and cache.path is not None and hasattr(model, "keep_in"):

@@ -21,7 +21,6 @@ from equipoise.evaluation.averages import mean_number, measure
 from equipoise.evaluation.baselines import Blinds, add_baselines, blind_averages
 from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import BenchmarkId, Kind
 from equipoise.evaluation.results import benchmark_id, item_lines, read_run
 from equipoise.evaluation.scores import Scores
@@ -100,8 +99,6 @@ class ItemsTask(Task):
         return replace(self, own=tuple(metrics), ask=ask, until=until)
 
     def about(self) -> BenchmarkId:
-        if self.benchmark is not None:
-            require_tags(self.benchmark, self.items)
         return benchmark_id(self.items, self.benchmark, self.name, self.limit)
 
     def check_photos(self, allow_missing: bool) -> None:

@@ -97,8 +97,13 @@ Kind = Literal["pairs", "tokens", "embeds", "taught", "answers"]
 NEEDS_NEGATIVES: tuple[Kind, ...] = ("taught", "answers")  # no score for a text by itself
 
 
-def kind_of(model: object) -> Kind:
-    """How a model is asked for its scores; a model with a matching head is asked for pairs, whatever else it can do."""
+def kind_of(model: object, asked: bool = False) -> Kind:
+    """How a model is asked for its scores; a model with a matching head is asked for pairs, whatever else it can do.
+    With `asked`, answers are wanted of a model that may also give scores."""
+    if asked and isinstance(model, Answerer):
+        return "answers"
+    if asked:
+        raise UserError(f"--ask: {type(model).__name__} gives scores, not answers; leave out --ask")
     if isinstance(model, PairScorer):
         return "pairs"
     if isinstance(model, Embedder):

@@ -22,8 +22,7 @@ from equipoise.data import identity
 from equipoise.data.identity import or_unknown
 from equipoise.data.objects import of_object
 from equipoise.models.base import Floats, device_named
-from equipoise.models.families import family_of, read_texts, text_positions
-from equipoise.models.hashes import config_sha256, weight_sha256
+from equipoise.models.families import config_sha256, family_of, read_texts, text_positions, weight_sha256
 from equipoise.models.preprocess import Preprocess
 from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, end_token, token_ids, tokenizer_sha256
 

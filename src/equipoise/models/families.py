@@ -4,19 +4,22 @@ A family is what `model_type` of a config.json says. Its network must have `get_
 and its texts one of the three ways to be read that are known here: causal, pooled at the first end token (CLIP); padded
 to the full context, as trained (SigLIP); or with an attention mask over the padding, as BERT's towers want it (any
 vision model next to any text model, joined by transformers' VisionTextDualEncoder). A family that needs more is better
-wrapped in two methods and named `py:module:factory`.
+wrapped in two methods and named `py:module:factory`. At the end: the hashes of a network's weights and configuration.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from equipoise.core.errors import UserError
+from equipoise.core.files import sha256_json
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from torch.nn import Module
     from transformers import PretrainedConfig, PreTrainedModel
 
 
@@ -94,3 +97,32 @@ def text_positions(config: PretrainedConfig) -> int:
     """Tokens that a text tower has positions for; RoBERTa's begin after the padding's."""
     positions, kind = int(config.max_position_embeddings), str(config.model_type)
     return positions - int(config.pad_token_id) - 1 if kind in _AFTER_PADDING else positions
+
+
+def weight_sha256(network: Module, part: str = "") -> str:
+    """Hash of the tensors as float32, by name: the same however a model was stored, named or converted. `part`: of
+    those whose name begins so."""
+    import torch
+
+    digest = hashlib.sha256()
+    for name, tensor in sorted(network.state_dict().items()):
+        if not name.startswith(part):
+            continue
+        values = tensor.detach().to("cpu", torch.float32).contiguous().numpy()
+        digest.update(f"{name} {tuple(values.shape)}\n".encode())
+        digest.update(values.reshape(-1))  # not a copy of it
+    return digest.hexdigest()
+
+
+def config_sha256(config: PretrainedConfig) -> str:
+    """Hash of the configuration without the path and version it was saved with."""
+    return sha256_json(_shaping(config.to_dict()))
+
+
+def _shaping(value: object) -> object:
+    if isinstance(value, dict):
+        return {str(name): _shaping(one) for name, one in value.items() if name not in _SAVED}
+    return value if isinstance(value, str | int | float | list | None) else str(value)
+
+
+_SAVED = {"_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype"}

@@ -22,7 +22,6 @@ from equipoise.data.items import Item
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import BenchmarkId, Kind, Metrics, ModelCard, Published, RunRecord, Seconds, Settings
 from equipoise.evaluation.results import benchmark_id, claim, images_id, item_lines, read_result, write
 from equipoise.evaluation.run import Result, new_record
@@ -231,7 +230,7 @@ def require_groups(rows: Sequence[ItemScores], benchmark: Benchmark, rule: str |
             f"{benchmark.name} is averaged ({rule or benchmark.rule}), for instance {without[0].id!r}. Name the folder "
             'of the annotation files with --source, or put the tags into the file: "tags": {"split": "..."}'
         )
-    require_tags(benchmark, rows)
+    benchmark.require_tags(rows)
 
 
 def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) -> Sequence[ItemScores]:

@@ -23,7 +23,6 @@ from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.record import Comparison, Interval, Number, Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
-from equipoise.report.answering.lines import is_of_answers
 from equipoise.report.footnotes import caveats
 from equipoise.report.orderings import NOT_COMPARED, classify_all
 from equipoise.report.tables import Line, average_words, baselines_words, by_chance, gain_words, result_rows
@@ -160,6 +159,8 @@ def read_chapters(
         for (name, items), places in groups.items()
     ]
     found_changes = [_change(chapter) for chapter in chapters]
+    if not any(found_changes):
+        return chapters
     tested = iter(corrected([change for change in found_changes if change]))  # for all that the page prints
     pairs = zip(chapters, found_changes, strict=True)
     return [replace(chapter, change=next(tested)) if change else chapter for chapter, change in pairs]
@@ -192,7 +193,7 @@ def _chapter(
         if record.preflight and record.preflight.checks:
             notes.append(f"{label}: checked: {record.preflight.words()}.")
         notes += [f"{label}: {caveat}." for caveat in caveats(record)]
-        if is_of_answers(record):
+        if record.of_answers:
             guessed = ", ".join(
                 f"{METRICS[one].title} {100 * value:.1f}"
                 for one, value in by_chance(record.metrics.headline, {}).items()

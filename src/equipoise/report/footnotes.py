@@ -9,7 +9,7 @@ from equipoise.core.errors import printable
 from equipoise.evaluation.metrics import MetricInfo, info, shown
 from equipoise.evaluation.record import BlindNumbers, ItemNumbers, MacroNumbers, Metrics, Number, Numbers, RunRecord
 from equipoise.report import Format
-from equipoise.report.answering.lines import answers_verdict, eval_answers, is_of_answers, noise_words, once_words
+from equipoise.report.answering.lines import answers_verdict, eval_answers, noise_words, once_words
 from equipoise.report.tables import (
     GAIN,
     average_words,
@@ -30,7 +30,7 @@ FEW = 20  # items; below this a share says nothing
 def eval_table(record: RunRecord, form: Format, average: str | None = None, verbose: bool = False) -> str:
     """The table and the lines that `eval` prints of a run."""
     lines, caption = result_rows(record, average), eval_lines(record, average, verbose)
-    if is_of_answers(record):
+    if record.of_answers:
         return eval_answers(lines, form, caption, verbose)
     return render(lines, form, caption, brief=not verbose)
 
@@ -40,7 +40,7 @@ def eval_lines(record: RunRecord, average: str | None, verbose: bool) -> str:
     if record.kind != "items":
         return _set_caption(record)
     numbers = record.metrics.by_rule(average)
-    answered = is_of_answers(record)
+    answered = record.of_answers
     lines = [verdict(record, average), edits_line(record)]
     if answered:
         lines.insert(1, noise_words(numbers) or once_words(numbers))
@@ -182,7 +182,7 @@ def verdict(record: RunRecord, average: str | None = None) -> str:
     low = original.interval.low if original.interval else original.value
     if record.n.scored < FEW:
         return f"{spec}: too few items for a verdict."
-    if is_of_answers(record):
+    if record.of_answers:
         return answers_verdict(record, numbers, chance, _look_at(record, average))
     if chance is not None and low <= chance:
         below = original.interval is not None and original.interval.high < chance

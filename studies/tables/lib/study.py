@@ -42,8 +42,7 @@ from equipoise.evaluation.results import read_result
 from equipoise.evaluation.run import evaluate, evaluate_set
 from equipoise.models import load_model
 from equipoise.train.run.log import read_log
-from equipoise.train.run.loop import train
-from equipoise.train.run.options import Hardware, Saving
+from equipoise.train.run.loop import Hardware, Saving, train
 from studies.tables.lib.form import Column, Form
 from studies.tables.lib.jobs import Job
 

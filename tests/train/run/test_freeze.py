@@ -8,8 +8,7 @@ import torch
 from equipoise.core.errors import UserError
 from equipoise.models import load_model
 from equipoise.train.recipes import get_recipe
-from equipoise.train.run.loop import train
-from equipoise.train.run.options import Hardware, Saving
+from equipoise.train.run.loop import Hardware, Saving, train
 
 CPU = Hardware(device="cpu", workers=0)
 

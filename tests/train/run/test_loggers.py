@@ -15,10 +15,9 @@ from equipoise.core.errors import UserError
 from equipoise.evaluation.record import Interval, Number
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.recipe import Recipe
-from equipoise.train.run import loggers
+from equipoise.train.run import log as loggers
 from equipoise.train.run.log import read_log
-from equipoise.train.run.loop import train
-from equipoise.train.run.options import Evaluation, Saving
+from equipoise.train.run.loop import Evaluation, Saving, train
 
 RECIPE = Recipe(name="test", citation="", terms={"clip": (1.0, clip_loss)}, batch_size=6, max_steps=3, lr=1e-3)
 JUDGED = Evaluation(lambda model: {"augmented": Number(value=0.5, interval=Interval(0.4, 0.6), n=40), "own": 2.0})

@@ -23,8 +23,7 @@ from equipoise.train.losses.cmr import Cmr
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
 from equipoise.train.run.log import read_log
-from equipoise.train.run.loop import train
-from equipoise.train.run.options import Evaluation, Hardware, Saving
+from equipoise.train.run.loop import Evaluation, Hardware, Saving, train
 
 RECIPE = Recipe(
     name="test", citation="Somebody 2024", terms={"clip": (1.0, clip_loss)}, batch_size=6, epochs=2, lr=3e-3,

@@ -20,8 +20,7 @@ from equipoise.models import load_model
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run import loop
 from equipoise.train.run.log import read_log
-from equipoise.train.run.loop import train
-from equipoise.train.run.options import Evaluation, Saving
+from equipoise.train.run.loop import Evaluation, Saving, train
 
 
 def _run(tmp_path: Path, out: str, recipe: str = "ce_xvlm_zhang_2024", model: Any = None, **settings: Any) -> Path:

@@ -10,8 +10,7 @@ from safetensors.torch import load_file
 
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run.log import read_log
-from equipoise.train.run.loop import train
-from equipoise.train.run.options import Hardware
+from equipoise.train.run.loop import Hardware, train
 
 CPU = Hardware(device="cpu", workers=0)
 

@@ -18,8 +18,7 @@ from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.svlc import svlc_analogy
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
 from equipoise.train.run.log import read_log
-from equipoise.train.run.loop import train
-from equipoise.train.run.options import Hardware, Saving
+from equipoise.train.run.loop import Hardware, Saving, train
 
 RECIPE = Recipe(
     terms={"itc": (1.0, itc_hn), "analogy": (1.0, svlc_analogy), "cmr": (0.4, Cmr(["a", "b"]))},

@@ -16,8 +16,7 @@ from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run.log import read_log
-from equipoise.train.run.loop import train
-from equipoise.train.run.options import Hardware
+from equipoise.train.run.loop import Hardware, train
 from equipoise.world.splits import DrawnImages, world_items
 
 # Seven processes that each load torch and the model; test_resume.py and test_distributed.py ask the same of a tiny one.
@@ -30,7 +29,7 @@ from pathlib import Path
 import torch
 from equipoise.models import load_model
 from equipoise.train.run.loop import train
-from equipoise.train.run.options import Hardware, Saving
+from equipoise.train.run.loop import Hardware, Saving
 from equipoise.train.recipes import get_recipe
 from equipoise.world.splits import DrawnImages, world_items
 

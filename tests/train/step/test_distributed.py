@@ -23,8 +23,7 @@ from equipoise.train.losses.degla import DeglaText, degla_distillation
 from equipoise.train.losses.fsc import FscLocal
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.recipe import Needs, Recipe, Slot
-from equipoise.train.run.loop import train
-from equipoise.train.run.options import Evaluation
+from equipoise.train.run.loop import Evaluation, train
 from equipoise.train.step import distributed
 from equipoise.train.step.backward import backward
 from equipoise.train.step.towers import Teacher, Towers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from equipoise.train.data.batches import MISSING
-from equipoise.train.step.encode import Embeddings, assemble, join, widen
+from equipoise.train.step.backward import Embeddings, assemble, join, widen
 
 
 def test_fields_pick_their_rows_and_missing_ones_are_masked():

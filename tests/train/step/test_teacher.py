@@ -8,8 +8,7 @@ from safetensors.torch import load_file
 
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run.log import read_log
-from equipoise.train.run.loop import train
-from equipoise.train.run.options import Hardware, Saving
+from equipoise.train.run.loop import Hardware, Saving, train
 from equipoise.train.step.lora import freeze
 from equipoise.train.step.towers import Teacher
 

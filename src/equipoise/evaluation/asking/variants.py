@@ -18,7 +18,6 @@ from typing import NamedTuple
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.data.items import Item
 from equipoise.data.readers.questions import LETTERS, YES_NO
-from equipoise.models.base import Kind, Model, kind_of
 
 DEFAULT = "wordings,orders"
 _MOST = {"wordings": 1, "orders": len(LETTERS), "prompts": 5, "repeats": 100}  # the largest number of each
@@ -154,17 +153,3 @@ def _turned(values: tuple[str, ...], by: int) -> tuple[str, ...]:
 def _filled(template: str, question: str, options: Sequence[str]) -> str:
     listed = "\n".join(f"{letter}: {text}" for letter, text in zip(LETTERS, options, strict=False))
     return template.replace("{question}", question).replace("{options}", listed)
-
-
-def ask_of(model: Model, given: str | None) -> Ask | None:
-    """The variants to ask; None for a model that gives scores, unless some are `given`."""
-    if given is None and kind_of(model) != "answers":
-        return None
-    return parse_ask(DEFAULT if given is None else given, getattr(model, "ask_template", None))
-
-
-def model_kind(model: Model, ask: Ask | None) -> Kind:
-    """How a model is asked: `ask` wants answers of a model that may also give scores."""
-    if ask is None or hasattr(model, "answer"):
-        return "answers" if ask is not None else kind_of(model)
-    raise UserError(f"--ask: {type(model).__name__} gives scores, not answers; leave out --ask")

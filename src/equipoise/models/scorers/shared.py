@@ -13,7 +13,7 @@ from PIL import Image
 
 from equipoise.core.errors import UserError, first_line
 from equipoise.models.clip import TorchModel, quiet_transformers, tokenizer_card
-from equipoise.models.hashes import config_sha256
+from equipoise.models.families import config_sha256
 
 if TYPE_CHECKING:
     from transformers import BaseImageProcessor, PreTrainedModel, PreTrainedTokenizerBase

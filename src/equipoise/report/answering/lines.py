@@ -19,12 +19,6 @@ _MEANINGS = {  # of answers; metrics.py has those of scores
 _MANY = 0.25  # of items whose answer changes with the order of the options: then the order is what to look at
 
 
-def is_of_answers(record: RunRecord) -> bool:
-    """A run of answers alone: a model that answers, or a log."""
-    found = record.metrics.overall.metrics
-    return record.kind == "items" and "refusals" in found and "mean_score_caption" not in found
-
-
 def answer_rows(numbers: Numbers, names: Sequence[str] | None = None) -> list[list[str]]:
     """Each metric of answers with its interval, n, chance and meaning."""
     rows = []

@@ -11,9 +11,9 @@ import copy
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from equipoise.core.progress import is_quiet
 from equipoise.data.identity import trained_keys, write_trained
 from equipoise.data.images import ImageSource, open_source
 from equipoise.data.items import Item
+from equipoise.embedding.cache import EmbeddingCache
+from equipoise.evaluation.record import Number
 from equipoise.models.clip import ClipModel, pick_device
 from equipoise.models.scorers.itm import MatchingModel
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
@@ -34,9 +36,7 @@ from equipoise.train.recipe import Recipe
 from equipoise.train.run.check import MAX_SKIPPED, check_items, read_photos, refuse_skipped, run_identity
 from equipoise.train.run.checkpoints import Checkpoints, interpolate, model_card, whole_folder
 from equipoise.train.run.interrupt import Interrupt, worker_signals
-from equipoise.train.run.log import RunLog, write_summary
-from equipoise.train.run.loggers import open_loggers
-from equipoise.train.run.options import Evaluation, Hardware, Saving
+from equipoise.train.run.log import RunLog, check_loggers, open_loggers, write_summary
 from equipoise.train.run.watch import Watch, left_out, read_skipped
 from equipoise.train.step import distributed
 from equipoise.train.step.backward import backward
@@ -44,6 +44,38 @@ from equipoise.train.step.lora import add_lora, freeze, merged, trained_weights
 from equipoise.train.step.matching import MatchingTowers, add_scale
 from equipoise.train.step.optim import adamw, clamp_scale, learning_rate, set_learning_rate, warmup_used
 from equipoise.train.step.towers import Teacher, Towers
+
+# Options of a run that do not change what is trained.
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Changes only rounding."""
+
+    device: str = "auto"
+    workers: int | None = None  # processes that decode images; None: chosen
+    chunk: int | None = None  # samples a tower sees at once (GradCache): less memory, the same gradients
+    compiled: bool | None = None  # None: on a GPU
+
+
+@dataclass(frozen=True)
+class Saving:
+    every: int | None = None  # steps between checkpoints; None: an epoch, at most 1,000
+    keep: int = 2  # the latest; the best stays too
+    exit_within: float | None = None  # seconds from Ctrl-C or SIGTERM to the end; None: the step is finished first
+    cache: EmbeddingCache | None = None  # for the output of a frozen vision tower, also of later runs
+    log: Sequence[str] = ()  # where the log is mirrored to: "tensorboard", "wandb"
+
+    def __post_init__(self) -> None:
+        check_loggers(self.log)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    judge: Callable[[Trainable], Mapping[str, float | Number]]  # the current model -> named numbers
+    every: int | None = None  # steps; None: an epoch. Always at the end
+    best: str | None = None  # the metric that chooses the best checkpoint
+    identity: Mapping[str, Any] | None = None  # what the numbers depend on: resuming with another one is refused
 
 
 def train(
