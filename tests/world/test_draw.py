@@ -11,12 +11,11 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from equipoise.world.art import CONTAINERS
 from equipoise.world.cases import replace_attributes
 from equipoise.world.draw import HUES, PIXELS, draw
 from equipoise.world.scenes import MARK, Object, Scene, related, sample_acting, sample_scene
 from equipoise.world.sentences import holds
-from equipoise.world.vocabulary import ACTIONS, KINDS
+from equipoise.world.vocabulary import ACTIONS, CONTAINERS, KINDS
 
 SIDE = 240
 PURE = ("red", "yellow", "green", "blue", "purple", "pink")  # hues that no detail and no wood has

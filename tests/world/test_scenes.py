@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from equipoise.world.art import EXTENTS, board
+from equipoise.world.draw import board
 from equipoise.world.scenes import MARK, Object, related, sample_acting, sample_crowd, sample_scene
-from equipoise.world.vocabulary import ACTIONS, RELATIONS
+from equipoise.world.vocabulary import ACTIONS, EXTENTS, RELATIONS
 
 
 def thing(x: float, y: float, kind: str = "house", scale: float = 0.2) -> Object:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from equipoise.world.art import ART
-from equipoise.world.vocabulary import FAMILIES, article, plural, seen, unseen
+from equipoise.world.vocabulary import ART, FAMILIES, article, plural, seen, unseen
 
 
 def test_the_vocabulary_is_as_large_as_promised() -> None:

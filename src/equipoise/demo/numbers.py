@@ -14,9 +14,8 @@ from equipoise.evaluation.comparing.differences import LoadedRun, average
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.record import Change, Interval, Numbers
-from equipoise.evaluation.sets.retrieval import TOPS
+from equipoise.evaluation.sets import retrieval
 from equipoise.evaluation.sets.rows import RetrievalRow
-from equipoise.evaluation.sets.scoring import means
 from equipoise.report.comparison import change_words
 
 
@@ -67,12 +66,9 @@ def _recalls(seeds: Sequence[Finetuned]) -> tuple[float, stats.Floats]:
     """The mean of six recalls over seeds, and its resamples, which are the same pictures for every model."""
     values, spreads = [], []
     for one in seeds:
-        rank = np.array([row.rank for row in one.searches])
-        hit = np.mean([rank < top for top in TOPS], axis=0)
-        ways = {way: (hit, np.array([row.find == way for row in one.searches])) for way in ("image", "text")}
-        found = means(ways, stats.numbered(row.image for row in one.searches), 0, stats.RESAMPLES).values()
-        values.append(np.mean([each.value for each in found]))
-        spreads.append(np.mean([each.spread for each in found], axis=0))
+        recalls, _, _ = retrieval.measure(one.searches, {}, 0, stats.RESAMPLES)
+        values.append(np.mean([each.value for each in recalls.values()]))
+        spreads.append(np.mean([each.spread for each in recalls.values()], axis=0))
     return float(np.mean(values)), np.mean(spreads, axis=0)
 
 

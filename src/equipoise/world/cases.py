@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from equipoise.world.art import CONTAINERS
 from equipoise.world.scenes import OPPOSITES, Object, Scene, apart, flipped, related_pairs
 from equipoise.world.sentences import Sentence, Thing, holds, text, thing_of
-from equipoise.world.vocabulary import ATTRIBUTES, FAMILIES, RELATIONS, Word, common, seen, unseen
+from equipoise.world.vocabulary import ATTRIBUTES, CONTAINERS, FAMILIES, RELATIONS, Word, common, seen, unseen
 
 FAMILY_WEIGHTS = {"colour": 3, "texture": 1, "size": 1}  # how often each attribute is changed
 CONFUSABLE = 0.5  # share of negatives with the value of another thing in the picture

@@ -11,14 +11,17 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFilter
 
-from equipoise.world.art import CONTAINERS, DARK, DATA, INKS, LIGHT, WOOD, board
 from equipoise.world.scenes import MARK, Object, Scene
+from equipoise.world.vocabulary import ART, CONTAINERS, DATA, INKS
 
 PIXELS = 48  # side of the base model's pictures
 LAMP = 0.08  # strength of the lamp's tint
 GRAIN = 0.04  # standard deviation of the noise, as a share of the range
+
+BOARD = 240  # pixels of a kind's board, before scaling
+DARK, LIGHT, WOOD = (40, 38, 44), (252, 252, 250), (128, 92, 60)
 
 Picture = NDArray[np.uint8]
 _Array = NDArray[np.float32]
@@ -27,6 +30,42 @@ HUES = {  # hue (degrees), its range to either side, saturation, value
     colour: tuple(map(float, numbers))
     for colour, *numbers in map(str.split, (DATA / "hues.txt").read_text(encoding="utf-8").splitlines()[1:])
 }
+
+
+@cache
+def board(kind: str) -> NDArray[np.uint8]:
+    """The kind's picture as one ink number per pixel, cropped to its box (pictures touch where boxes touch). A dark
+    outline keeps white things visible on white."""
+    margin, unit = BOARD // 10, BOARD / 100
+    image = Image.new("L", (BOARD + 2 * margin, BOARD + 2 * margin), 0)
+    brush = ImageDraw.Draw(image)
+    for ink, form, numbers in ART[kind]:
+        _draw(brush, form, [value * unit for value in numbers], INKS.index(ink), margin)
+    covered = image.point(lambda ink: 255 if ink else 0)
+    widened = covered.filter(ImageFilter.MaxFilter(2 * (BOARD // 36) + 1))
+    inks = np.array(image)
+    inks[(inks == 0) & (np.array(widened) > 0)] = INKS.index("dark")
+    rows, columns = np.flatnonzero(inks.any(1)), np.flatnonzero(inks.any(0))
+    return inks[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+
+
+def _draw(brush: ImageDraw.ImageDraw, form: str, numbers: list[float], ink: int, margin: int) -> None:
+    if form == "arc":  # box, start and end in degrees (scaled like the rest), width
+        unit = BOARD / 100
+        start, end = numbers[4] / unit, numbers[5] / unit
+        brush.arc([value + margin for value in numbers[:4]], start, end, fill=ink, width=round(numbers[6]))
+    elif form == "line":
+        brush.line([value + margin for value in numbers[:-1]], fill=ink, width=round(numbers[-1]), joint="curve")
+    elif form == "rounded":
+        brush.rounded_rectangle([value + margin for value in numbers[:4]], numbers[4], fill=ink)
+    elif form == "half":  # the upper half of an ellipse
+        brush.pieslice([value + margin for value in numbers], 180, 360, fill=ink)
+    elif form == "polygon":
+        brush.polygon([value + margin for value in numbers], fill=ink)
+    elif form == "ellipse":
+        brush.ellipse([value + margin for value in numbers], fill=ink)
+    else:
+        brush.rectangle([value + margin for value in numbers], fill=ink)
 
 
 def paint(colour: str, shade: float = 0.0) -> tuple[_Array, _Array]:

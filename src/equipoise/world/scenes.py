@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
 
-from equipoise.world.art import CONTAINERS, EXTENTS
-from equipoise.world.vocabulary import ACTIONS, COLOURS, KINDS, RELATIONS, SIZES, TEXTURES
+from equipoise.world.vocabulary import ACTIONS, COLOURS, CONTAINERS, EXTENTS, KINDS, RELATIONS, SIZES, TEXTURES
 
 SCALES = {"small": (0.20, 0.22, 0.24), "big": (0.35, 0.38)}
 CONTAINER_SCALE = 0.5
