@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-import torch
 from torch import Tensor
 
 
@@ -85,8 +84,3 @@ class StatefulLoss(Protocol):
     def step(self) -> None: ...
     def state_dict(self) -> Mapping[str, object]: ...
     def load_state_dict(self, state: Mapping[str, object]) -> None: ...
-
-
-def valid(mask: Tensor | None, like: Tensor) -> Tensor:
-    """The mask of the vectors `like` (..., D); all True if it is None."""
-    return torch.ones(like.shape[:-1], dtype=torch.bool, device=like.device) if mask is None else mask

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from equipoise.train.features import Features, valid
-from equipoise.train.losses.masked import mean, need
+from equipoise.train.features import Features
+from equipoise.train.losses.masked import mean, need, valid
 
 
 def clic_uni(features: Features) -> Tensor:

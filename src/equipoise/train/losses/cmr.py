@@ -32,8 +32,8 @@ import torch
 from torch import Tensor
 
 from equipoise.core.errors import UserError
-from equipoise.train.features import Features, valid
-from equipoise.train.losses.masked import mean, need
+from equipoise.train.features import Features
+from equipoise.train.losses.masked import mean, need, valid
 
 
 @dataclass

@@ -18,8 +18,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from equipoise.train.features import Features, valid
-from equipoise.train.losses.masked import diagonal_cross_entropy, mean, need
+from equipoise.train.features import Features
+from equipoise.train.losses.masked import diagonal_cross_entropy, mean, need, valid
 
 
 def cs_unit(features: Features) -> Tensor:

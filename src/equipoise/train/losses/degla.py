@@ -30,8 +30,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from equipoise.train.features import Features, valid
-from equipoise.train.losses.masked import logsumexp, mean, need
+from equipoise.train.features import Features
+from equipoise.train.losses.masked import logsumexp, mean, need, valid
 
 BATCH = 256  # the published batch size
 

@@ -28,8 +28,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from equipoise.train.features import Features, valid
-from equipoise.train.losses.masked import hide, logsumexp, mean, need
+from equipoise.train.features import Features
+from equipoise.train.losses.masked import hide, logsumexp, mean, need, valid
 
 
 @dataclass(frozen=True)

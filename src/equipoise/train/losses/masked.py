@@ -24,6 +24,11 @@ def need(value: Tensor | None, what: str) -> Tensor:
     return value
 
 
+def valid(mask: Tensor | None, like: Tensor) -> Tensor:
+    """The mask of the vectors `like` (..., D); all True if it is None."""
+    return torch.ones(like.shape[:-1], dtype=torch.bool, device=like.device) if mask is None else mask
+
+
 def hide(logits: Tensor, mask: Tensor) -> Tensor:
     """The logits, with those outside the mask excluded from every softmax."""
     return logits.masked_fill(~mask, torch.finfo(logits.dtype).min)

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from equipoise.train.features import Features, valid
-from equipoise.train.losses.masked import mean, need
+from equipoise.train.features import Features
+from equipoise.train.losses.masked import mean, need, valid
 
 
 @dataclass(frozen=True)

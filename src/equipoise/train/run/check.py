@@ -25,7 +25,6 @@ from equipoise.data.items import Item, Text
 from equipoise.train.data.batches import Part, shares
 from equipoise.train.model import Trainable, misfits
 from equipoise.train.recipe import Recipe, Slot
-from equipoise.train.step.lora import refuse_with_freeze
 
 
 def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list[str]:
@@ -55,7 +54,7 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list
         problems.add("model", why)
     if wrong := [weight for weight in shares(parts) or () if not 0 < weight < math.inf]:
         problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
-    refuse_with_freeze(recipe)
+    _refuse_with_freeze(recipe)
     hint = "Write hard positives and negatives with `equipoise perturb`, or choose another recipe."
     if len(without) == len(items):
         hint = "Perturb a file that names the image of each caption, for instance a table with image and caption."
@@ -65,6 +64,19 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list
         if value is not None and value < 1:
             raise UserError(f"{name.replace('_', ' ')}: expected at least 1, found {value}")
     return _summary(recipe, items, counts)
+
+
+def _refuse_with_freeze(recipe: Recipe) -> None:
+    """Refuse options that a frozen tower, which sees each photo once, excludes."""
+    if recipe.freeze is None:
+        return
+    for given, why in (
+        (recipe.lora is not None, "lora trains adapters in both towers"),
+        (recipe.crop is not None, "crop shows other parts of a photo in every epoch"),
+        (recipe.needs.tokens, "its local loss looks at patches, of which a frozen tower keeps none (local_weight=0)"),
+    ):
+        if given:
+            raise UserError(f"{recipe.name}: freeze={recipe.freeze} does not go with it: {why}; leave one of them out")
 
 
 def _counts(recipe: Recipe, items: Sequence[Item]) -> dict[str, int]:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from equipoise.core.errors import UserError
-from equipoise.train.recipe import Freeze, Lora, Recipe
+from equipoise.train.recipe import Freeze, Lora
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -72,16 +72,3 @@ def freeze(network: PreTrainedModel, what: Freeze) -> None:
         frozen.append(network.visual_projection)
     for module in frozen:
         module.requires_grad_(False)
-
-
-def refuse_with_freeze(recipe: Recipe) -> None:
-    """Refuse options that a frozen tower, which sees each photo once, excludes."""
-    if recipe.freeze is None:
-        return
-    for given, why in (
-        (recipe.lora is not None, "lora trains adapters in both towers"),
-        (recipe.crop is not None, "crop shows other parts of a photo in every epoch"),
-        (recipe.needs.tokens, "its local loss looks at patches, of which a frozen tower keeps none (local_weight=0)"),
-    ):
-        if given:
-            raise UserError(f"{recipe.name}: freeze={recipe.freeze} does not go with it: {why}; leave one of them out")
