@@ -71,6 +71,11 @@ def get(name: str) -> Benchmark:
             "of their file (.jsonl, .parquet, .csv, .tsv), a benchmark of your own by py:module:name or the path "
             "of its facts (.toml)."
         )
+    return _with_loader(name)
+
+
+@functools.cache
+def _with_loader(name: str) -> Benchmark:
     return described(name, functools.partial(by_fields.load if "item" in stored(name) else _load, name))
 
 

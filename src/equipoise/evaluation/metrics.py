@@ -109,15 +109,17 @@ def _chance(column: int) -> Callable[[Any], Any]:
     return lambda outcomes: outcomes.chance[:, column]
 
 
-def _of_answers(
+def of_answers(
     name: str, meaning: str, ask: Ask, better: Literal["high", "low"] = "low", chance: Ask | None = None,
-    less: str | None = None,
+    less: str | None = None, title: str | None = None,
 ) -> Metric:  # fmt: skip
+    """A metric of the answers to an item: `ask` gives its value, None where the item is not asked."""
+
     def counts(outcomes: Any) -> Any:
         values = outcomes.of_answers(ask)
         return values == values  # not NaN
 
-    title = name.replace("_", " ")
+    title = title or name.replace("_", " ")
     about: dict[str, Any] = {"name": name, "short": title, "title": title, "meaning": meaning, "better": better}
     by_chance = None if chance is None else lambda outcomes: outcomes.of_answers(chance)
     return Metric(
@@ -128,13 +130,13 @@ def _of_answers(
 
 def _flips(name: str, variant: str, meaning: str) -> Metric:
     ask, chance = partial(answers.flips, variant=variant), partial(answers.chance_of_flips, variant=variant)
-    return _of_answers(name, meaning, ask, chance=chance)
+    return of_answers(name, meaning, ask, chance=chance)
 
 
 def _effect(variant: str, what: str) -> Metric:
     meaning = f"share of pairs of answers that differ when {what} changes, less that of mere repeats"
     ask = partial(answers.pair_flips, variant=variant)
-    return _of_answers(f"{variant}_effect", meaning, ask, less="repeat_flips")
+    return of_answers(f"{variant}_effect", meaning, ask, less="repeat_flips")
 
 
 # fmt: off
@@ -178,34 +180,34 @@ ROWS = (
            "(arXiv 2510.07632); a tie is no win",
            lambda outcomes: outcomes.asked(outcomes.images.two_by_two, _matched), "images.two_by_two",
            lambda outcomes: 0.5 * outcomes.images.two_by_two, side="images"),
-    _of_answers("accuracy", "share of an item's answers that are right; the mean over items", answers.accuracy, "high",
-                answers.chance_of_one),
-    _of_answers("right_every_time", "share of items whose every answer is right, in all wordings, orders and repeats",
-                answers.every_time, "high", answers.chance_of_all),
+    of_answers("accuracy", "share of an item's answers that are right; the mean over items", answers.accuracy, "high",
+               answers.chance_of_one),
+    of_answers("right_every_time", "share of items whose every answer is right, in all wordings, orders and repeats",
+               answers.every_time, "high", answers.chance_of_all),
     _flips("order_flips", "order", "share of items answered with another option when the options change places; of "
            "those answered in two orders"),
-    _of_answers("wording_flips", "share of items that are right in one wording and wrong in another of the same truth",
-                partial(answers.right_flips, variant="wording"),
-                chance=partial(answers.chance_of_right_flips, variant="wording")),
+    of_answers("wording_flips", "share of items that are right in one wording and wrong in another of the same truth",
+               partial(answers.right_flips, variant="wording"),
+               chance=partial(answers.chance_of_right_flips, variant="wording")),
     _flips("wording_changes", "wording", "share of items answered with another option in another wording, right or "
            "wrong; of those answered in two"),
     _flips("prompt_flips", "prompt", "share of items answered with another option when the question is reworded"),
-    _of_answers("context_flips", "share of items that are right with an addition to the question and wrong without it, "
-                "or the other way round", partial(answers.right_flips, variant="context"),
-                chance=partial(answers.chance_of_right_flips, variant="context")),
+    of_answers("context_flips", "share of items that are right with an addition to the question and wrong without it, "
+               "or the other way round", partial(answers.right_flips, variant="context"),
+               chance=partial(answers.chance_of_right_flips, variant="context")),
     _flips("picture_flips", "picture", "share of items answered with another option when the photo is turned or "
            "changed otherwise without a change of the truth"),
-    _of_answers("repeat_flips", "share of pairs of answers to the very same question that name different options",
-                partial(answers.pair_flips, variant="repeat"),
-                chance=partial(answers.chance_of_pairs, variant="repeat")),
+    of_answers("repeat_flips", "share of pairs of answers to the very same question that name different options",
+               partial(answers.pair_flips, variant="repeat"),
+               chance=partial(answers.chance_of_pairs, variant="repeat")),
     _effect("order", "the order of the options"),
     _effect("wording", "the wording of the text"),
     _effect("prompt", "the wording of the question"),
-    _of_answers("refusals", "share of an item's answers that name none of the options", answers.refusals),
-    _of_answers("first_option", "share of an item's answers that name the option that came first", answers.first_option,
-                chance=answers.chance_of_one),
-    _of_answers("constant_answers", "share of items with one and the same answer to questions of different truths",
-                answers.constant),
+    of_answers("refusals", "share of an item's answers that name none of the options", answers.refusals),
+    of_answers("first_option", "share of an item's answers that name the option that came first", answers.first_option,
+               chance=answers.chance_of_one),
+    of_answers("constant_answers", "share of items with one and the same answer to questions of different truths",
+               answers.constant),
 )
 # fmt: on
 METRICS: dict[str, Metric] = {row.name: row for row in ROWS}  # in the order of every table

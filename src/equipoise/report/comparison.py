@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -16,7 +14,7 @@ from equipoise.evaluation.comparing.same_model import SameModel
 from equipoise.evaluation.metrics import MetricInfo, info, shown
 from equipoise.evaluation.record import Change, Column, Comparison
 from equipoise.report import Format, fold, text_table
-from equipoise.report.tables import OF_THOSE, POSITIVES, grid, markdown_cell, safe_cell, signed
+from equipoise.report.tables import OF_THOSE, POSITIVES, csv_text, grid, markdown_cell, signed
 
 _CUT = 60  # characters of a text in a list
 VERDICT = "the interval excludes zero and the corrected p is below 0.05"
@@ -116,11 +114,7 @@ def render_rows(found: Sequence[Comparison], form: Format, columns: Sequence[str
     if form == "json":
         return json.dumps([{name: row[name] for name in chosen} for row in rows], indent=2)
     if form == "csv":
-        text = io.StringIO()
-        writer = csv.DictWriter(text, chosen, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: safe_cell(row[name]) for name in chosen} for row in rows)
-        return text.getvalue().rstrip("\n")
+        return csv_text(chosen, rows)
     cells = [[_cell(name, row["title" if name == "metric" else name]) for name in chosen] for row in rows]
     heads = ["p (corrected)" if name == "p_corrected" else name for name in chosen]
     return grid(form, heads, cells, f"points, after minus before [95% interval]; significant: {VERDICT}")

@@ -347,9 +347,6 @@ def _csv(lines: Sequence[Line]) -> str:
         fields += [row.name for row in SCORES] if side == "texts" else []
     if any(line.blind is not None for line in lines):
         fields += ["blind", "blind_original", "blind_gain", "blind_gain_low", "blind_gain_high"]
-    output = io.StringIO()
-    writer = csv.DictWriter(output, fields, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
     for line, row in zip(lines, rows, strict=True):
         for name, number in line.numbers.metrics.items():
             row[name] = number.value
@@ -357,7 +354,14 @@ def _csv(lines: Sequence[Line]) -> str:
                 row |= {f"{name}_low": number.interval.low, f"{name}_high": number.interval.high}
         row |= {"n_positives": line.numbers.n_positives, "image_n": line.numbers.count("image_original") or None}
         row |= {f"{name}_letters": given for name, given in (line.letters or {}).items()} | _blind_row(line.blind)
-        writer.writerow({name: safe_cell(value) for name, value in row.items()})
+    return csv_text(fields, rows)
+
+
+def csv_text(fields: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
+    output = io.StringIO()
+    writer = csv.DictWriter(output, fields, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: safe_cell(value) for name, value in row.items()} for row in rows)
     return output.getvalue().rstrip("\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -21,7 +20,7 @@ from equipoise.evaluation import answers
 from equipoise.evaluation.answers import VARIANTS, Answer
 from equipoise.evaluation.asking.variants import Asked, parse_ask, questions
 from equipoise.evaluation.averages import summarise
-from equipoise.evaluation.metrics import METRICS, Metric, shown
+from equipoise.evaluation.metrics import METRICS, Metric, of_answers, shown
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.evaluation.results import Shown, read_shown
@@ -117,12 +116,7 @@ def _bar(numbers: Numbers, name: str, label: str) -> Markup:
 def _pairs(variant: str, title: str) -> Metric:
     ask = partial(answers.pair_flips, variant=variant)
     chance = partial(answers.chance_of_pairs, variant=variant)
-    return Metric(
-        name=f"{variant}_pairs", short=title, title=title, meaning="share of pairs that differ",
-        better="low", side="answers", wins=lambda outcomes: outcomes.of_answers(ask),
-        chance=lambda outcomes: outcomes.of_answers(chance),
-        counts=lambda outcomes: [not math.isnan(value) for value in outcomes.of_answers(ask)],
-    )  # fmt: skip
+    return of_answers(f"{variant}_pairs", "share of pairs that differ", ask, chance=chance, title=title)
 
 
 def _gallery(run: Answered, changed: Sequence[ItemScores], seed: int, images: Path | None) -> list[dict[str, object]]:
