@@ -22,7 +22,7 @@ from equipoise.benchmarks import registry
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item
 from studies.harness import ROOT, SHARED
-from studies.needs import today
+from studies.harness.inputs import today
 
 PAGE = ROOT / "docs" / "appendix" / "audits.md"
 _SENTENCE = re.compile(r"(?<![\w'])'(?:[^' ]+ ){4,}[^']*(?:'\w[^']*)*(?:'|$)")  # five words or more in quotes

@@ -28,7 +28,7 @@ from equipoise.models import load_model
 from equipoise.models.blind import length, ngram
 from studies.audits import FOLDERS
 from studies.harness import table
-from studies.needs import existing, needed
+from studies.harness.inputs import existing, needed
 
 NAMES = ("replace", "replace-clean", "sugarcrepe", "sugarcrepe-pp", "valse", "crepe", "negclip", "negbench")
 WORLD = ("world-replace-attributes", "world-replace-relations", "world-swap", "world-unseen", "world-balanced")

@@ -27,7 +27,7 @@ from equipoise.perturb import Candidate, Caption, get_recipe
 from equipoise.perturb.llm.recipes import LLM_RECIPES, llm_recipe
 from equipoise.perturb.recipe import perturb_caption
 from studies.harness import read_rows, table
-from studies.needs import HALVES, existing
+from studies.harness.inputs import HALVES, existing
 from studies.perturb_measure import read_groups
 from studies.perturb_reading import Edited, write_sheet
 

@@ -20,7 +20,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
-from multiprocessing import Pool
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,7 +43,8 @@ from equipoise.perturb.recipe import TOGETHER, Proposal, prepare, replaced
 from equipoise.perturb.trivial import change, trivial_kind
 from studies.caption_halves import captions_of, learning, train2017
 from studies.harness import LANGUAGE, write_packed
-from studies.needs import HALVES, existing
+from studies.harness.inputs import HALVES, existing
+from studies.harness.jobs import each
 
 OUT = LANGUAGE / "giveaway.json.gz"
 # Every so many images of a corpus, and how much a caption counts. COCO shows more kinds of things, Flickr8k has more
@@ -220,8 +220,7 @@ def main() -> None:
     left, blocks = captions(arguments.shared), []
     while block := list(islice(left, TOGETHER)):
         blocks.append(block)
-    with Pool(arguments.workers) as pool:
-        listed = [one for part in pool.imap(_job, blocks) for one in part]
+    listed = [one for part in each(_job, blocks, arguments.workers, "fork") for one in part]
     kept: dict[str, dict[str, int]] = {"negative": json.loads(gzip.decompress(OUT.read_bytes()))["negative"]}
     for kind, table in (("positive", "positive"), ("negative", "judged")):
         flow = Flow(listed, kind)

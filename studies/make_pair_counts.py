@@ -17,7 +17,7 @@ from equipoise.language.plausibility import CONTENT, places_in, sort_of
 from equipoise.language.vocabulary import exclusive
 from studies.caption_halves import learning
 from studies.harness import LANGUAGE, write_packed
-from studies.needs import HALVES, existing
+from studies.harness.inputs import HALVES, existing
 
 OUT = LANGUAGE / "pairs.json.gz"
 OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the images of the first, of so many at least

@@ -14,7 +14,7 @@ from collections import Counter
 
 from studies.caption_halves import learning
 from studies.harness import LANGUAGE, write_packed
-from studies.needs import HALVES, existing
+from studies.harness.inputs import HALVES, existing
 
 WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
 

@@ -18,7 +18,7 @@ from equipoise.language.forms import noun_lemma, verb_lemma
 from equipoise.language.vocabulary import counts
 from equipoise.language.wordnet import EXTRACT, Data, Synset
 from studies.harness import LANGUAGE, write_packed
-from studies.needs import existing
+from studies.harness.inputs import existing
 
 _FILES = {"n": "noun", "v": "verb", "a": "adj"}
 RARE = 3  # words seen less often are mostly misspellings

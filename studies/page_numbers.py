@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 from equipoise.core.files import atomic_write
 from studies.harness import ROOT, SHARED, TABLES, cells, file_name, read_tsv, tables_in, tsv
-from studies.needs import today
+from studies.harness.inputs import today
 
 MENU = ROOT / "mkdocs.yml"
 READINGS = "thirty-second thirty-third thirty-fourth thirty-fifth"

@@ -22,7 +22,7 @@ from equipoise.perturb.dial import PRECISION
 from equipoise.perturb.mix import expected
 from equipoise.perturb.recipe import Recipe, Slot
 from equipoise.perturb.recipes import balanced
-from studies.needs import HALVES, existing
+from studies.harness.inputs import HALVES, existing
 from studies.perturb_measure import in_halves, item_of, lookup_rate, mix_of, read_groups, write_edits
 
 KINDS = ("positive", "negative")

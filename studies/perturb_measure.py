@@ -32,7 +32,7 @@ from equipoise.perturb.mix import Mix, described, expected
 from equipoise.perturb.recipe import Perturbed, perturb_caption, perturb_captions
 from equipoise.perturb.recipes import balanced
 from studies.caption_halves import captions_of, coco, flickr
-from studies.needs import HALVES, existing
+from studies.harness.inputs import HALVES, existing
 
 Edits = list[tuple[str, str]]  # (kind, substitution)
 

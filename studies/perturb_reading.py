@@ -33,7 +33,7 @@ from equipoise.perturb.recipe import perturb_captions
 from equipoise.perturb.recipes import balanced
 from studies.caption_halves import captions_of, coco, flickr, train2017
 from studies.harness import ROOT, read_rows, table
-from studies.needs import HALVES, existing
+from studies.harness.inputs import HALVES, existing
 
 WANTED = {  # sort of edit: how many are read
     "replace positive": 150,

@@ -20,8 +20,8 @@ from equipoise.evaluation.record import Interval, ItemNumbers, Metrics, Numbers
 from equipoise.published.measuring import published_run
 from equipoise.report.tables import percent
 from studies.harness import SHARED, table
+from studies.harness.inputs import existing
 from studies.ledger.printed import PRINTED
-from studies.needs import existing
 
 # Names here; what was printed, and where, is in ledger/printed.py.
 WINOGROUND = {"clip": "CLIP (ViT-B/32)", "vinvl": "VinVL", "flava_itm": "FLAVA, ITM head", "vilt": "ViLT (ViT-B/32)"}

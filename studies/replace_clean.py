@@ -26,7 +26,7 @@ from equipoise.benchmarks.replace import build as replace
 from equipoise.benchmarks.replace.clean import VERDICTS, Cleaned, fingerprint, sort, texts_of
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item
-from studies.needs import existing
+from studies.harness.inputs import existing
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 

@@ -13,7 +13,6 @@ import argparse
 import os
 import time
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 from equipoise.core.files import write_json
@@ -26,6 +25,7 @@ from equipoise.train.data.batches import Part
 from equipoise.train.run.loop import Hardware, train
 from equipoise.world.splits import TESTS, UNSEEN, world_items, write_world
 from studies import world_model as world
+from studies.harness.jobs import each
 from studies.world_captions import PretrainingImages, PretrainingItems
 
 CHUNK = 2000
@@ -52,10 +52,9 @@ class Drawn:
 
 
 def pretraining_part(total: int) -> Part:
-    starts = range(0, total, CHUNK)
-    with get_context("spawn").Pool(os.cpu_count()) as pool:
-        items = [item for chunk in pool.imap(partial(_chunk, total), starts) for item in chunk]
-        pictures = [picture for chunk in pool.imap(partial(_pictures, total), starts) for picture in chunk]
+    starts, processes = range(0, total, CHUNK), os.cpu_count() or 1
+    items = [item for chunk in each(partial(_chunk, total), starts, processes) for item in chunk]
+    pictures = [picture for chunk in each(partial(_pictures, total), starts, processes) for picture in chunk]
     return Part(items, Drawn(items, pictures))
 
 

@@ -15,10 +15,11 @@ recall@1 on Flickr8k's photos: t, t.1 and t.2 from m, m.1 and m.2, and so on. Te
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import time
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -26,9 +27,10 @@ import torch
 from equipoise.core.files import atomic_write
 from equipoise.train.run.checkpoints import whole_folder
 from studies.coco import parts, trained
-from studies.coco.bases import MINILM, SCRATCH, Base
+from studies.coco.bases import MINILM, SCRATCH, Base, named
 from studies.coco.views import AT_ONCE, FIXED, photos_of, see
-from studies.needs import existing, made_from
+from studies.harness import jobs
+from studies.harness.inputs import arguments, existing, made_from
 
 VIEWS = {"train": FIXED + 3, "dev": FIXED, "test": 1, "extra": 1, "more": 1}
 SEEDS = range(9)
@@ -36,8 +38,12 @@ TEACHERS = 3
 TAUGHT = 0.7
 
 
-def named(letter: str, seed: int) -> str:
-    return f"{letter}.{seed}" if seed else letter
+class Where(NamedTuple):
+    data: Path
+    out: Path
+    wheel: Path
+    minilm: Path
+    device: str
 
 
 # The later bases (3 to 8) have more epochs, as in the kept results.
@@ -63,47 +69,49 @@ def chosen(options: argparse.Namespace) -> tuple[list[Base], list[Base]]:
     return first, then
 
 
-def write_words(where: dict[str, str]) -> None:
-    """A base before training, for its tokenizer."""
-    out = Path(where["out"])
-    if not (out / "words").exists():
-        with whole_folder(out / "words") as folder:
-            parts.dual_encoder(Path(where["wheel"]), (), folder, pretrained=Path(where["minilm"])).save(folder)
-
-
-def work(task: tuple[Base, dict[str, str]]) -> None:
+def work(base: Base, where: Where, teaches: bool) -> str:
     """One base, and what others need of it."""
-    base, where = task
-    out, device = Path(where["out"]), where["device"]
-    trained.work((base, where))
-    if not (out / "base" / f"{base.name}-0.json").exists():
-        return
-    own = trained.finished(out, base.name, device)
-    if base.name in where["teachers"].split():
-        trained.teach(own, where["data"], where["out"])
-    pool(own, out, where["data"])
-    print(f"{base.name} pooled {time.time() - float(where['began']):.0f} s", flush=True)
+    said = ""
+    if not trained.line_of(where.out, base.name).exists():
+        if where.device == "cuda":
+            torch.cuda.set_per_process_memory_fraction(0.5)
+        said = trained.make(base, where.data, where.out, where.wheel, where.minilm, where.device)
+    own = trained.finished(where.out, base.name, where.device)
+    if teaches:
+        trained.teach(own, str(where.data), str(where.out))
+    pool(own, where)
+    return said
 
 
 @torch.inference_mode()
-def pool(own: trained.Trained, out: Path, data: str) -> None:
+def pool(own: trained.Trained, where: Where) -> None:
     """What the base's image tower says of every photo before the projection."""
-    path = out / f"pooled-{own.base.begin}.npz"
-    if path.exists():
-        return
     names: list[str] = []
     rows = []
     for split in VIEWS:
-        names += photos_of(data, split)
-        for part in sorted((out / "views").glob(f"{split}-*.pt")):
+        names += photos_of(where.data, split)
+        for part in sorted((where.out / "views").glob(f"{split}-*.pt")):
             grid = torch.load(part, mmap=True, weights_only=True)[0].to(own.device).float()
             rows.append(own.pooled(grid).cpu().numpy())
-    with atomic_write(path, "wb", flush=False) as handle:
+    with atomic_write(where.out / f"pooled-{own.base.begin}.npz", "wb", flush=False) as handle:
         np.savez(handle, names=np.array(names), rows=np.concatenate(rows))
 
 
+def looks(where: Where) -> Iterator[partial[None]]:
+    """At the photos, some at a time."""
+    for split, views in VIEWS.items():
+        names = photos_of(where.data, split)
+        for start in range(0, len(names), AT_ONCE):
+            path, photos = where.out / "views" / f"{split}-{start:05d}.pt", f"{where.data}/photos"
+            yield partial(see, str(where.wheel), photos, names[start : start + AT_ONCE], path, views, where.device)
+
+
+def call(do: partial[None]) -> None:
+    do()
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("data", type=existing("train-captions.jsonl"))
     parser.add_argument("--wheel", type=existing(), required=True)
     parser.add_argument("--minilm", type=existing(), required=True, help="folder of all-MiniLM-L6-v2")
@@ -114,31 +122,24 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, help="of m, m.1 ... m.8, in place of their own 6 or 8")
     parser.add_argument("--readers", type=int, default=2, help="processes that decode photos")
     options = parser.parse_args()
-    began = time.time()
-    captions = [options.data / f"{split}-captions.jsonl" for split in VIEWS]
-    made_from(options.out / "captions.sha256", [*captions, *sorted((options.data / "photos").glob("*.tar"))])
-    where = {name: str(getattr(options, name)) for name in ("data", "wheel", "minilm", "out", "device")}
+    where = Where(options.data, options.out, options.wheel, options.minilm, options.device)
+    captions = [where.data / f"{split}-captions.jsonl" for split in VIEWS]
+    made_from(where.out / "captions.sha256", [*captions, *sorted((where.data / "photos").glob("*.tar"))])
+    if not (where.out / "words").exists():  # a base before training, for its tokenizer
+        with whole_folder(where.out / "words") as folder:
+            parts.dual_encoder(where.wheel, (), folder, pretrained=where.minilm).save(folder)
+    for _ in jobs.each(call, looks(where), options.readers, "fork"):
+        pass
+    trained.texts(str(where.data), "train"), trained.texts(str(where.data), "dev")  # once for all processes
     first, then = chosen(options)
-    teachers = " ".join(sorted({name for base in then for name in base.teachers}))
-    where |= {"share": "0.5", "began": str(began), "teachers": teachers}
-    todo = []
-    for split, views in VIEWS.items():
-        names = photos_of(options.data, split)
-        for start in range(0, len(names), AT_ONCE):
-            path = options.out / "views" / f"{split}-{start:05d}.pt"
-            photos = names[start : start + AT_ONCE]
-            todo.append((where["wheel"], f"{options.data}/photos", photos, path, views, options.device))
-    fork = multiprocessing.get_context("fork")
-    with fork.Pool(options.readers) as readers:
-        words = readers.apply_async(write_words, [where])
-        readers.starmap(see, todo, chunksize=1)
-        words.get()
-    print(f"photos seen after {time.time() - began:.0f} s", flush=True)
-    trained.texts(where["data"], "train"), trained.texts(where["data"], "dev")  # once for all processes
-    for bases in filter(None, (first, then)):
-        with fork.Pool(options.jobs) as pool_of:
-            pool_of.map(work, [(base, where) for base in bases], chunksize=1)
-        print(f"{bases[0].name} and its seeds after {time.time() - began:.0f} s", flush=True)
+    teachers = {name for base in then for name in base.teachers}
+    for bases in (first, then):
+        listed = []
+        for base in bases:
+            taught = (Path(trained.taught_by(str(where.out), base.name)),) if base.name in teachers else ()
+            done = (where.out / f"pooled-{base.name}.npz", *taught)
+            listed.append(jobs.Work(base.name, partial(work, base, where, bool(taught)), done))
+        jobs.run(listed, options.jobs, "fork")
 
 
 if __name__ == "__main__":

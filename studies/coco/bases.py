@@ -36,5 +36,9 @@ MINILM = Base("m", "minilm")
 SCRATCH = Base("s", "scratch", text_rate=1e-3, layer_decay=1.0, hidden=0.0, epochs=6)
 
 
+def named(letter: str, seed: int) -> str:
+    return f"{letter}.{seed}" if seed else letter
+
+
 def score(recalls: Mapping[str, float]) -> float:
     return sum(recalls[name] for name in RECALLS) / len(RECALLS)

@@ -39,7 +39,8 @@ import subprocess
 import tarfile
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -52,11 +53,11 @@ from equipoise.perturb import Setup, perturb_file
 from studies.coco.phrases import phrases, written
 from studies.coco.splits import for_testing, held_out
 from studies.coco.thesaurus import published, reworded
-from studies.needs import existing
+from studies.harness.inputs import arguments, existing
 
 DEV, NEGCLIP, PHRASES = 1_000, 1_500, 2_000
 COMMON = 200  # captions that have a word
-SIDE, QUALITY = 224, 40
+SIDE, QUALITY, A_FILE = 224, 40, 4_000
 STYLES = {
     "balanced": "hard_positives_rules,balanced",
     "swaps": "swap_pairs",
@@ -91,10 +92,15 @@ def captions(rows: list[dict[str, Any]]) -> Iterator[Item]:
             )
 
 
+def in_train2017(shared: Path) -> dict[str, int]:
+    """Visual Genome's photos that are COCO's: theirs -> COCO's number."""
+    with gzip.open(shared / "coco/vg_to_coco.csv.gz", "rt") as handle:
+        return {row["vg_id"]: int(row["coco_id"]) for row in csv.DictReader(handle) if row["train2017_photo"] == "1"}
+
+
 def replace_items(shared: Path) -> dict[str, list[Item]]:
     """REPLACE's items whose Visual Genome photo is one of train2017."""
-    with gzip.open(shared / "coco/vg_to_coco.csv.gz", "rt") as handle:
-        coco = {row["vg_id"]: int(row["coco_id"]) for row in csv.DictReader(handle) if row["train2017_photo"] == "1"}
+    coco = in_train2017(shared)
     found: dict[str, list[Item]] = {"replace_attributes": [], "replace_relations": []}
     for item in registry.load("replace", shared / "vl_checklist")[0]:
         if item.image and (number := coco.get(Path(item.image.path).stem)) and item.positives and item.negatives:
@@ -110,7 +116,7 @@ def negclip_items(shared: Path, rows: dict[int, dict[str, Any]]) -> list[Item]:
     """NegCLIP's first negative of a caption; its positive is another caption of the same photo."""
     found = []
     for item in registry.load("negclip", shared / "negclip")[0]:
-        number = int(Path(item.image.path).stem.rpartition("_")[2]) if item.image else 0
+        number = _number(item)
         whole = with_caption(item, rows.get(number), "negclip")
         if whole and _plain(item.negatives[0].text) != _plain(item.caption):
             found.append(whole)
@@ -121,7 +127,7 @@ def foil_items(shared: Path, rows: dict[int, dict[str, Any]]) -> list[Item]:
     """VALSE's foil-it: one noun of the caption is wrong."""
     found = []
     for item in registry.load("valse", shared / "valse", ["foil-it"])[0]:
-        number = int(Path(item.image.path).stem.rpartition("_")[2]) if item.image else 0
+        number = _number(item)
         found.append(with_caption(item, rows.get(number), "foil"))
     return [item for item in found if item]
 
@@ -178,7 +184,7 @@ def human_items(rows: list[dict[str, Any]]) -> list[Item]:
 
 
 def _number(item: Item) -> int:
-    return int(Path(item.image.path).stem) if item.image else 0
+    return int(Path(item.image.path).stem.rpartition("_")[2]) if item.image else 0
 
 
 def _plain(text: str) -> str:
@@ -215,12 +221,7 @@ def make(options: argparse.Namespace) -> None:
     with gzip.open(shared / "coco/captions_train2017_part.jsonl.gz", "rt") as handle:
         rows = [json.loads(line) for line in handle]
     by_id = {row["id"]: row for row in rows}
-    blobs = {}
-    listed = subprocess.run(
-        ["git", "-C", options.git, "ls-tree", "HEAD:train2017"], capture_output=True, text=True, check=True
-    )
-    for line in listed.stdout.splitlines():
-        blobs[line.split("\t")[1]] = line.split()[2]
+    blobs = blobs_of(options.git, "HEAD:train2017")
     wanted: dict[str, None] = {}
     splits = {split: [row for row in own if name_of(row["id"]) in blobs] for split, own in photos_of(rows).items()}
     for split, own in splits.items():
@@ -250,41 +251,58 @@ def make(options: argparse.Namespace) -> None:
         write_items(out / f"{split}-human.jsonl", items)
         print(f"{split}-human: {len(items):,} items")
     assert not extra.keys() & training, "a photo of a test or dev item is in training"
-    write_items(
-        out / "extra-captions.jsonl",
-        [Item(id=f"extra/{path}", image=ImageRef(path=path), caption="a photo") for path in extra],
-    )
+    write_items(out / "extra-captions.jsonl", placeholders("extra", extra))
     (out / "photos").mkdir(exist_ok=True)
     (out / "photos/ExpertAnnotations.txt").write_text(
         "".join("\t".join([*row, row[2], row[2]]) + "\n" for row in rated)
     )
     (out / "photos/captions.tsv").write_text("".join(f"{name}\t{text}\n" for name, text in texts.items()))
     print(f"CxC: {len(rated):,} ratings")
-    pack(options.git, blobs, list(dict.fromkeys([*wanted, *extra])), out / "photos")
-
-
-def pack(git: str, blobs: dict[str, str], names: list[str], folder: Path, a_file: int = 4_000) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(["git", "-C", git, "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdin and process.stdout
-    for start in range(0, len(names), a_file):
-        with tarfile.open(folder / f"{start // a_file:02d}.tar", "w") as tar:
-            for name in names[start : start + a_file]:
-                process.stdin.write(f"{blobs[name]}\n".encode())
-                process.stdin.flush()
-                size = int(process.stdout.readline().split()[2])
-                image = Image.open(io.BytesIO(process.stdout.read(size + 1)[:size])).convert("RGB")
-                small = io.BytesIO()
-                image.resize((SIDE, SIDE), Image.Resampling.BICUBIC, reducing_gap=2).save(
-                    small, "AVIF", quality=QUALITY, speed=9
-                )
-                info = tarfile.TarInfo(name)
-                info.size = small.tell()
-                small.seek(0)
-                tar.addfile(info, small)
-    process.stdin.close()
-    process.wait()
+    names = list(dict.fromkeys([*wanted, *extra]))
+    for start in range(0, len(names), A_FILE):
+        some = {name: (str(options.git), blobs[name]) for name in names[start : start + A_FILE]}
+        pack(some, out / "photos" / f"{start // A_FILE:02d}.tar")
     print(f"{len(names):,} photos packed")
+
+
+def pack(blobs: Mapping[str, tuple[str, str]], path: Path) -> None:
+    """Photos as a tar, each out of a git copy (folder, blob)."""
+    with ExitStack() as stack, tarfile.open(path, "w") as tar:
+        readers: dict[str, subprocess.Popen[bytes]] = {}
+        for name, (git, blob) in blobs.items():
+            if git not in readers:
+                command = ["git", "-C", git, "cat-file", "--batch"]
+                pipes = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                readers[git] = stack.enter_context(pipes)
+            asked, given = readers[git].stdin, readers[git].stdout
+            assert asked and given
+            asked.write(f"{blob}\n".encode())
+            asked.flush()
+            size = int(given.readline().split()[2])
+            photo = given.read(size + 1)[:size]
+            data = photo if name.startswith("cifar10/") else small(photo)
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+
+
+def small(photo: bytes) -> bytes:
+    """Squeezed to a square."""
+    held = io.BytesIO()
+    image = Image.open(io.BytesIO(photo)).convert("RGB")
+    image.resize((SIDE, SIDE), Image.Resampling.BICUBIC, reducing_gap=2).save(held, "AVIF", quality=QUALITY, speed=9)
+    return held.getvalue()
+
+
+def blobs_of(git: Path, *where: str) -> dict[str, str]:
+    """Path -> blob of a git copy."""
+    listed = subprocess.run(["git", "-C", git, "ls-tree", *where], capture_output=True, text=True, check=True)
+    return {line.split("\t")[1]: line.split()[2] for line in listed.stdout.splitlines()}
+
+
+def placeholders(split: str, names: Iterable[str]) -> list[Item]:
+    """Photos that only items of others need."""
+    return [Item(id=f"{split}/{path}", image=ImageRef(path=path), caption="a photo") for path in names]
 
 
 def edit(options: argparse.Namespace) -> None:
@@ -369,7 +387,7 @@ def check(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("part", choices=("photos", "edits", "texts", "reword", "check"))
     parser.add_argument("--git", type=existing())
     parser.add_argument("--shared", type=existing("coco", "negclip", "vsr", "vl_checklist"))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from equipoise.core.files import atomic_write
 from studies.coco.scores import pack, read_rows
-from studies.needs import existing
+from studies.harness.inputs import existing
 
 STAGES = ("search", "shares", "final")
 

@@ -167,3 +167,13 @@ RELATIONS = {
 }
 CONTEST = {"hn": "negatives alone", "hp-hn": "the paper's recipe", "ce-clip": "CE-CLIP", "ours": "`equipoise_2026`"}
 TAUGHT_ON = {"balanced": "`balanced`", "phrases": "... and phrases", "thesaurus": "... and thesaurus"}
+CLASSES = {"imagenet": "ImageNet", "cifar10": "CIFAR-10", "pets": "pets", "scenes": "scenes"}
+LAYOUTS = {
+    "replace_obj": "replace object", "replace_att": "attribute", "replace_rel": "relation", "swap_obj": "swap object",
+    "swap_att": "swap attribute", "add_obj": "add object", "add_att": "add attribute",
+}  # fmt: skip
+CHECKED = {  # of VL-CheckList, the records of Visual Genome
+    "Attribute_action": "attribute action", "Attribute_color": "colour", "Attribute_material": "material",
+    "Attribute_size": "size", "Attribute_state": "state", "Relation_action": "relation action",
+    "Relation_spatial": "relation spatial",
+}  # fmt: skip

@@ -22,25 +22,21 @@ seen them already (OUT/views), so the loop over the steps is here.
 
 from __future__ import annotations
 
-import argparse
 import gc
-import json
 import math
-import multiprocessing
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from equipoise.core.files import atomic_write
-from equipoise.data.items import Item, load_items
+from equipoise.data.items import Item
 from equipoise.models.clip import precision
 from equipoise.train.data.batches import Part, TextChunks, TrainingData
 from equipoise.train.losses.clip import clip_loss
@@ -52,13 +48,18 @@ from equipoise.train.recipes.shared import ANY
 from equipoise.train.step.backward import backward
 from equipoise.train.step.optim import adamw, clamp_scale, learning_rate, set_learning_rate
 from studies.coco import judging
+from studies.coco.bases import named
 from studies.coco.fused import NEW, Fused, FusedTowers
+from studies.coco.labels import METRICS
 from studies.coco.retrieval import outcomes
-from studies.coco.scores import read_scores, write_scores
+from studies.coco.scores import in_short, read_scores, write_line, write_scores
+from studies.coco.texts import training_texts
 from studies.coco.trained import Trained, finished
-from studies.coco.views import FIXED
+from studies.coco.views import FIXED, grids
 from studies.coco.views import photos_of as read_photos_of
-from studies.needs import existing, made_from
+from studies.harness import jobs
+from studies.harness.inputs import arguments, existing, made_from
+from studies.harness.jobs import Work
 
 SEEDS = range(6)
 BATCH = 256
@@ -66,7 +67,6 @@ HEAD_RATE, RATE = 4e-4, 1e-4
 HEAD_PASSES, PASSES = 1.0, 0.5  # over the training captions
 VIEWS = (0, FIXED)  # of a training photo: the whole and a part (views.py)
 FIRST = 10  # photos or captions of a search that the head orders again
-METRICS = ("original", "augmented", "brittleness")
 TESTED = ("test", "extra", "more")
 CE = ce_xvlm_zhang_2024()
 RECIPES = {
@@ -78,19 +78,6 @@ RECIPES = {
 JOBS = ("control", "ce-xvlm-swaps", "hn-swaps", "ce-xvlm-hp-swaps", "ce-xvlm", "hn", "ce-xvlm-hp")  # in this order
 TEXTS: dict[str, list[Item]] = {}
 photos_of = cache(read_photos_of)
-
-
-@cache
-def grids(out: str, splits: tuple[str, ...], views: tuple[int, ...], device: str) -> Tensor:
-    """What Lite2 saw: (views, photos, 352, 9, 9). Once per process."""
-    files = [path for split in splits for path in sorted((Path(out) / "views").glob(f"{split}-*.pt"))]
-    parts = [torch.load(path, mmap=True, weights_only=True) for path in files]
-    count = [part.shape[1] for part in parts]
-    whole = torch.empty((len(views), sum(count), *parts[0].shape[2:]), dtype=torch.half, device=device)
-    for part, to in zip(parts, torch.split(whole, count, 1), strict=True):
-        for number, view in enumerate(views):
-            to[number].copy_(part[min(view, len(part) - 1)])
-    return whole
 
 
 def settings(seed: int, rate: float, passes: float) -> dict[str, Any]:
@@ -108,7 +95,7 @@ def fit(network: Fused, recipe: Recipe, items: Sequence[Item], trained: Trained,
     data = TrainingData([part], recipe, trained.model.preprocess, TextChunks(trained.model))
     place = {name: np.array(number) for number, name in enumerate(photos_of(where["data"], "train"))}
     data._pooled = {key: place[key[1]] for key in data._keys if isinstance(key, tuple)}
-    towers = FusedTowers(network, grids(where["out"], ("train",), VIEWS, where["device"]), trained.model.pad_id)
+    towers = FusedTowers(network, grids(where["out"], ("train",), where["device"], VIEWS), trained.model.pad_id)
     loss, optimizer, losses = recipe.loss(), adamw(network, recipe), []
     network.train()
     for step in range(len(data)):
@@ -131,7 +118,7 @@ class Matcher:
         self.network, self.model, self.device = network, trained.model, where["device"]
         names = [name for split in TESTED for name in photos_of(where["data"], split)]
         self.photo = {name: place for place, name in enumerate(names)}
-        grid = grids(where["out"], TESTED, (0,), self.device)[0]
+        grid = grids(where["out"], TESTED, self.device, (0,))[0]
         with precision(self.device == "cuda"):
             self.states = torch.cat([network.look(part.float())[1] for part in torch.split(grid, 500)])
 
@@ -196,54 +183,40 @@ def begin(network: Fused, trained: Trained, path: Path, seed: int, where: dict[s
     loss = fit(network, recipe, TEXTS["balanced"], trained, where)
     for value in learning:
         value.requires_grad_(True)
-    print(f"head {seed}: loss {loss:.3f} after {time.time() - float(where['began']):.0f} s", flush=True)
+    print(f"head {seed}: loss {loss:.3f}", flush=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as handle:
         torch.save({name: value for name, value in network.state_dict().items() if name.startswith(NEW)}, handle)
 
 
-def work(task: tuple[str, int, dict[str, str]]) -> None:
-    """One model: trained, both of its parts measured, their lines written."""
-    name, seed, where = task
-    out, data, device, base = Path(where["out"]) / "x", where["data"], where["device"], f"t.{seed}" if seed else "t"
-    if (out / "final" / f"{name}-itm-{seed}.json").exists() or time.time() > float(where["until"]):
-        return
-    started = time.monotonic()
+def make(name: str, seed: int, where: dict[str, str]) -> str:
+    """One model: trained, and both of its parts measured; their lines are written last."""
+    out, data, base, started = Path(where["out"]) / "x", where["data"], named("t", seed), time.monotonic()
     row: dict[str, Any] = {"name": name, "train": "both" if name.endswith("-swaps") else "balanced", "base": base}
-    try:
-        trained = finished(Path(where["out"]), base, device)
-        torch.manual_seed(seed)
-        network = Fused(trained).to(device).eval()
-        begin(network, trained, out / "head" / f"{seed}.pt", seed, where)
-        if name != "base":
-            recipe = replace(RECIPES[name.removesuffix("-swaps")], **settings(seed, RATE, PASSES))
-            row["loss"] = fit(network, recipe, TEXTS[row["train"]], trained, where)
-        row |= {"seed": seed, "split": "test", "taught": round(time.monotonic() - started, 1)}
-        pooled = judging.pooled(f"{where['out']}/pooled-{base}.npz")
-        contrast, head = (out / "scores" / f"{name}{part}-{seed}.npz" for part in ("", "-itm"))
-        found = [judging.judge(trained.model, data, f"{data}/photos", "test", pooled, judging.tokens("x"), contrast)]
-        found += [judge(Matcher(network, trained, where), pooled, contrast, head, data)]
-    except Exception as error:  # one model that fails must not cost the others
-        print(f"{name}-{seed}: {type(error).__name__}: {error}", flush=True)
-        return
-    finally:
-        if device == "cuda":
-            torch.cuda.empty_cache()
+    trained = finished(Path(where["out"]), base, where["device"])
+    torch.manual_seed(seed)
+    network = Fused(trained).to(where["device"]).eval()
+    begin(network, trained, out / "head" / f"{seed}.pt", seed, where)
+    if name != "base":
+        recipe = replace(RECIPES[name.removesuffix("-swaps")], **settings(seed, RATE, PASSES))
+        row["loss"] = fit(network, recipe, TEXTS[row["train"]], trained, where)
+    row |= {"seed": seed, "split": "test", "taught": round(time.monotonic() - started, 1)}
+    pooled = judging.pooled(f"{where['out']}/pooled-{base}.npz")
+    contrast, head = (out / "scores" / f"{name}{part}-{seed}.npz" for part in ("", "-itm"))
+    found = [judging.judge(trained.model, data, f"{data}/photos", "test", pooled, judging.tokens("x"), contrast)]
+    found += [judge(Matcher(network, trained, where), pooled, contrast, head, data)]
     row["seconds"] = round(time.monotonic() - started, 1)
-    for part, own in zip(("", "-itm"), found, strict=True):
-        path = out / "final" / f"{name}{part}-{seed}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as handle:
-            handle.write(json.dumps(row | {"name": f"{name}{part}", "found": own}) + "\n")
-        shown = {
-            key.removesuffix("/augmented"): own[key] for key in own if key.endswith("/augmented") or key == "t2i@1"
-        }
-        numbers = " ".join(f"{key}={value:.1f}" for key, value in shown.items())
-        print(f"{path.stem} {time.time() - float(where['began']):.0f} ({row['seconds']:.0f}s) {numbers}", flush=True)
+    for path, own in zip(lines_of(out, name, seed), found, strict=True):
+        write_line(path, row | {"name": path.stem.rpartition("-")[0], "found": own})
+    return " / ".join(map(in_short, found))
+
+
+def lines_of(out: Path, name: str, seed: int) -> tuple[Path, ...]:
+    return tuple(out / "final" / f"{name}{part}-{seed}.json" for part in ("", "-itm"))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("data", type=existing("train-balanced.jsonl", "train-swaps.jsonl", "test-captions.jsonl"))
     parser.add_argument("--out", type=existing("views", "base"), required=True, help="of base.py")
     parser.add_argument("--device", default="cpu")
@@ -253,30 +226,25 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=math.inf, help="no model is begun later")
     options = parser.parse_args()
     began, data = time.time(), str(options.data)
-    pooled = [options.out / (f"pooled-t.{seed}.npz" if seed else "pooled-t.npz") for seed in options.seeds]
+    pooled = [options.out / f"pooled-{named('t', seed)}.npz" for seed in options.seeds]
     if missing := [str(path) for path in pooled if not path.exists()]:
         parser.error(f"missing: {', '.join(missing)}, which base.py writes")
     tests = [f"test-{kind}" for kind in ("captions", *judging.kinds(data, "test"))]
     files = [options.data / f"{name}.jsonl" for name in ("train-captions", "train-balanced", "train-swaps", *tests)]
     made_from(options.out / "x" / "texts.sha256", files)
     where = {"data": data, "out": str(options.out), "device": options.device}
-    where |= {"until": str(began + options.seconds), "began": str(began)}
-    balanced, swaps = (list(load_items(options.data / f"train-{name}.jsonl")) for name in ("balanced", "swaps"))
-    TEXTS["balanced"], TEXTS["both"] = balanced, [
-        one.model_copy(update={"positives": one.positives + two.positives, "negatives": one.negatives + two.negatives})
-        for one, two in zip(balanced, swaps, strict=True)
-    ]  # fmt: skip
+    TEXTS.update(training_texts(options.data, {"both"}))
     for name in tests:
         judging.items_of(f"{data}/{name}.jsonl")
     for split in ("train", *TESTED):
         photos_of(data, split)
     gc.freeze()
-    with multiprocessing.get_context("fork").Pool(options.jobs) as pool:  # the texts are read once for all
-        for names in (["base"], options.only):
-            for _ in pool.imap_unordered(
-                work, [(name, seed, where) for name in names for seed in options.seeds], chunksize=1
-            ):
-                pass
+    for names in (["base"], options.only):
+        listed = [
+            Work(f"{name}-{seed}", partial(make, name, seed, where), lines_of(options.out / "x", name, seed))
+            for name in names for seed in options.seeds
+        ]  # fmt: skip
+        jobs.run(listed, options.jobs, "fork", began + options.seconds)  # the texts are read once for all
 
 
 if __name__ == "__main__":

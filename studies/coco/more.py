@@ -16,21 +16,14 @@ DATA/more-captions.jsonl, DATA/photos/more.tar   the photos that the items above
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
-import io
-import subprocess
-import tarfile
 from collections import Counter
 from pathlib import Path
-
-from PIL import Image
 
 from equipoise.benchmarks import registry
 from equipoise.data.items import ImageRef, Item, Text, load_items, write_items
 from equipoise.perturb import Setup, perturb_file
-from studies.coco.data import QUALITY, SIDE, drawn, name_of
-from studies.needs import existing
+from studies.coco.data import blobs_of, drawn, in_train2017, name_of, pack, placeholders
+from studies.harness.inputs import arguments, existing
 
 SETS = {  # folder of photos in a public repository, photos of a class
     "imagenet": ("EliSchwartz+imagenet-sample-images", "", 1),  # one photo for each of ImageNet's 1,000 classes
@@ -58,16 +51,13 @@ def class_of(name: str, path: str) -> str:
     return said.replace("_", " ")
 
 
-def class_items(sets: Path) -> tuple[list[Item], dict[str, tuple[Path, str]]]:
+def class_items(sets: Path) -> tuple[list[Item], dict[str, tuple[str, str]]]:
     """Photos with the name of their class, and where each lies: repository and blob."""
     items, blobs = [], {}
     for name, (repository, folder, each) in SETS.items():
         git = sets / repository / "repo"
-        listed = subprocess.run(
-            ["git", "-C", git, "ls-tree", "-r", "HEAD", *filter(None, [folder])],
-            capture_output=True, text=True, check=True,
-        ).stdout.splitlines()  # fmt: skip
-        photos = {line.split("\t")[1]: line.split()[2] for line in listed if line.lower().endswith(("g", "jpeg"))}
+        listed = blobs_of(git, "-r", "HEAD", *filter(None, [folder]))
+        photos = {path: blob for path, blob in listed.items() if path.lower().endswith(("g", "jpeg"))}
         taken: Counter[str] = Counter()
         for path in sorted(photos, key=drawn):
             said = class_of(name, path)
@@ -75,14 +65,13 @@ def class_items(sets: Path) -> tuple[list[Item], dict[str, tuple[Path, str]]]:
                 taken[said] += 1
                 image = f"{name}/{Path(path).relative_to(folder or '.').as_posix().replace('/', '-')}"
                 items.append(Item(id=image, image=ImageRef(path=image), caption=said, tags={"set": name}))
-                blobs[image] = (git, photos[path])
+                blobs[image] = (str(git), photos[path])
         print(f"{name}: {taken.total():,} photos of {len(taken):,} classes")
     return items, blobs
 
 
 def vl_checklist(shared: Path) -> list[Item]:
-    with gzip.open(shared / "coco/vg_to_coco.csv.gz", "rt") as handle:
-        coco = {row["vg_id"]: int(row["coco_id"]) for row in csv.DictReader(handle) if row["train2017_photo"] == "1"}
+    coco = in_train2017(shared)
     found = []
     for item in registry.load("vl-checklist", shared / "vl_checklist")[0]:
         if item.image and (number := coco.get(Path(item.image.path).stem)):
@@ -106,37 +95,17 @@ def photos(options: argparse.Namespace) -> None:
         split: {item.image.path for item in load_items(out / f"{split}-captions.jsonl") if item.image}
         for split in ("train", "dev", "test", "extra")
     }
-    listed = subprocess.run(
-        ["git", "-C", options.git, "ls-tree", "HEAD:train2017"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    coco = {line.split("\t")[1]: line.split()[2] for line in listed}
+    coco = blobs_of(options.git, "HEAD:train2017")
     items, blobs = class_items(options.sets)
     write_items(out / "classes.jsonl", items)
     for kind, own in (("vl_checklist", vl_checklist(options.shared)), ("coreference", coreference(options.shared))):
         own = [item for item in own if item.image and item.image.path in coco.keys() - known["train"] - known["dev"]]
         write_items(out / f"test-{kind}.jsonl", own)
         new = {item.image.path for item in own if item.image} - known["test"] - known["extra"]
-        blobs |= {name: (options.git, coco[name]) for name in sorted(new)}
+        blobs |= {name: (str(options.git), coco[name]) for name in sorted(new)}
         print(f"test-{kind}: {len(own):,} items of {len({item.image for item in own}):,} photos, {len(new):,} new")
-    write_items(
-        out / "more-captions.jsonl",
-        [Item(id=f"more/{path}", image=ImageRef(path=path), caption="a photo") for path in blobs],
-    )
-    with tarfile.open(out / "photos" / "more.tar", "w") as tar:
-        for name, (git, blob) in blobs.items():
-            asked = subprocess.run(["git", "-C", git, "cat-file", "blob", blob], capture_output=True, check=True)
-            data = asked.stdout if name.startswith("cifar10/") else small(asked.stdout)
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-
-
-def small(photo: bytes) -> bytes:
-    """As data.py keeps them: squeezed to a square."""
-    held = io.BytesIO()
-    image = Image.open(io.BytesIO(photo)).convert("RGB")
-    image.resize((SIDE, SIDE), Image.Resampling.BICUBIC, reducing_gap=2).save(held, "AVIF", quality=QUALITY, speed=9)
-    return held.getvalue()
+    write_items(out / "more-captions.jsonl", placeholders("more", blobs))
+    pack(blobs, out / "photos" / "more.tar")
 
 
 def edits(options: argparse.Namespace) -> None:
@@ -160,7 +129,7 @@ def edits(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("part", choices=("photos", "edits"))
     parser.add_argument("--git", type=existing())
     parser.add_argument("--sets", type=existing(*(repository for repository, _, _ in SETS.values())))

@@ -11,13 +11,14 @@ exact. (m.npz, s.npz and x.npz are older: s(c) - s(n) and s(p) - s(n), rounded t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.core.files import atomic_write
 from studies.harness import read_arrays, write_arrays
 
 read_scores, write_scores = read_arrays, write_arrays
@@ -56,6 +57,19 @@ def rounded(exact: NDArray[Any]) -> NDArray[Any]:
     steps = np.where(steps == 0, np.sign(gaps), steps)
     found = np.concatenate([wrong + steps, wrong[None]])
     return found.astype(np.int8 if np.abs(found).max() < 128 else np.int16)  # cosines; a matching head says more
+
+
+def write_line(path: Path, row: Mapping[str, Any]) -> None:
+    """The line of a model, in a file of its own."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as handle:
+        handle.write(json.dumps(row) + "\n")
+
+
+def in_short(found: Mapping[str, float]) -> str:
+    """What is printed of a model that is done."""
+    keys = [key for key in found if key.endswith("/augmented") or key in ("t2i@1", "experts")]
+    return " ".join(f"{key.removesuffix('/augmented')}={found[key]:.1f}" for key in keys)
 
 
 def read_rows(out: Path, *stages: str) -> Iterator[dict[str, Any]]:

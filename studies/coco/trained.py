@@ -29,15 +29,10 @@ from equipoise.models.families import read_texts
 from studies.coco.bases import Base, score
 from studies.coco.parts import dual_encoder
 from studies.coco.retrieval import recalls
-from studies.coco.views import FIXED, seen
+from studies.coco.scores import write_line
+from studies.coco.views import FIXED, grids
 
 FIVE = 5  # captions of a photo
-
-
-@cache
-def grids(out: str, split: str, device: str) -> Tensor:
-    """What Lite2 saw; once per process."""
-    return seen(Path(out) / "views", split, device)
 
 
 @cache
@@ -119,7 +114,7 @@ def softly(logits: Tensor, wanted: Tensor) -> Tensor:
 def fit(trained: Trained, data: str, out: str, teachers: Sequence[Teacher] = ()) -> tuple[dict[str, float], int]:
     """Train, and leave the averaged weights of the best epoch on dev in the network; its recalls, and its number."""
     base, device, network = trained.base, trained.device, trained.network
-    grid = grids(out, "train", device)
+    grid = grids(out, ("train",), device)
     table = trained.table(data, "train").view(grid.shape[1], FIVE, -1)
     pad, first, end = trained.model.pad_id, int(table[0, 0, 0]), trained.model.end_id
     mask = int(trained.model.tokenizer.mask_token_id)
@@ -225,7 +220,7 @@ def teach(trained: Trained, data: str, out: str) -> None:
     path = taught_by(out, trained.base.begin)
     if path.exists():
         return
-    grid, table = grids(out, "train", trained.device), trained.table(data, "train")
+    grid, table = grids(out, ("train",), trained.device), trained.table(data, "train")
     trained.network.eval()
     with torch.autocast(trained.device, torch.bfloat16, enabled=trained.device == "cuda"):
         photos = [trained.images(part.float()) for view in grid for part in torch.split(view, 500)]
@@ -247,7 +242,7 @@ def judged(trained: Trained, data: str, out: str, split: str) -> dict[str, float
     network, device = trained.network, trained.device
     training = network.text_model.training
     network.text_model.eval()
-    grid = grids(out, split, device)[0]
+    grid = grids(out, (split,), device)[0]
     table = trained.table(data, split)
     with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
         images = torch.cat([trained.images(part.float()) for part in torch.split(grid, 500)])
@@ -257,53 +252,31 @@ def judged(trained: Trained, data: str, out: str, split: str) -> dict[str, float
     return recalls(images.cpu().numpy(), read.cpu().numpy(), order)
 
 
-def work(task: tuple[Base, dict[str, str]]) -> None:
-    """One base: trained, judged on dev, saved."""
-    base, where = task
-    out = Path(where["out"])
-    folder = out / "base" / f"{base.name}-0"
-    line = folder.with_name(folder.name + ".json")
-    if line.exists():
-        return
-    started = time.monotonic()
-    try:
-        if where["device"] == "cuda":
-            torch.cuda.set_per_process_memory_fraction(float(where["share"]))
-        text = Path(where["minilm"]) if base.tower == "minilm" else None
-        words, own = folder.with_name(folder.name + "-words"), texts(where["data"], "train")
-        new = dual_encoder(Path(where["wheel"]), own, words, base.seed, text, base.dropout, base.embedding)
-        trained = Trained(base, new, where["device"])
-        data, device = where["data"], where["device"]
-        teachers = [Teacher(taught_by(where["out"], name), device) for name in base.teachers]
-        found, epoch = fit(trained, data, where["out"], teachers)
-        keep(trained, folder)
-    except Exception as error:  # one base that fails must not cost the others
-        print(f"{base.name}: {type(error).__name__}: {str(error)[:200]}", flush=True)
-        return
-    finally:
-        if where["device"] == "cuda":
-            torch.cuda.empty_cache()
-    tell(base, found, line, epoch=epoch, seconds=round(time.monotonic() - started, 1))
-
-
-def tell(base: Base, found: dict[str, float], line: Path, **more: Any) -> None:
-    """The line of a base whose model is saved, in its file and on the screen."""
-    with atomic_write(line) as handle:
-        handle.write(json.dumps({"name": base.name, "base": dataclasses.asdict(base), "found": found} | more) + "\n")
-    recall = " ".join(f"{name}={value:.1f}" for name, value in found.items())
-    print(f"{base.name} {more} mean={score(found):.2f} {recall}", flush=True)
-
-
-def keep(trained: Trained, folder: Path) -> None:
+def make(base: Base, data: Path, out: Path, wheel: Path, minilm: Path, device: str) -> str:
+    """One base: trained, judged on dev, saved; its line says that it is done."""
+    folder, started = out / "base" / f"{base.name}-0", time.monotonic()
+    words, own = folder.with_name(folder.name + "-words"), texts(str(data), "train")
+    text = minilm if base.tower == "minilm" else None
+    new = dual_encoder(wheel, own, words, base.seed, text, base.dropout, base.embedding)
+    trained = Trained(base, new, device)
+    teachers = [Teacher(taught_by(str(out), name), device) for name in base.teachers]
+    found, epoch = fit(trained, str(data), str(out), teachers)
     model = copy.copy(trained.model)
     model.network = copy.deepcopy(trained.network).cpu()
     model.save(folder / "model")
+    row = {"name": base.name, "base": dataclasses.asdict(base), "found": found, "epoch": epoch}
+    write_line(line_of(out, base.name), row | {"seconds": round(time.monotonic() - started, 1)})
+    return f"epoch {epoch} mean={score(found):.2f} " + " ".join(f"{name}={value:.1f}" for name, value in found.items())
+
+
+def line_of(out: Path, name: str) -> Path:
+    return out / "base" / f"{name}-0.json"
 
 
 def finished(out: Path, name: str, device: str) -> Trained:
     """A base that was saved."""
     model = load_model(f"hf:{out}/base/{name}-0/model", device=device)
     assert isinstance(model, ClipModel)
-    row = json.loads((out / "base" / f"{name}-0.json").read_text())["base"]
+    row = json.loads(line_of(out, name).read_text())["base"]
     row["teachers"] = tuple(row.get("teachers", ()))
     return Trained(dataclasses.replace(Base(**row), begin=name), model, device)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -70,13 +71,14 @@ def see(wheel: str, photos: str, names: Sequence[str], out: Path, views: int, de
         torch.cuda.empty_cache()
 
 
-def seen(folder: Path, split: str, device: str) -> torch.Tensor:
-    """All parts of a split as one."""
-    parts = [torch.load(path, mmap=True, weights_only=True) for path in sorted(folder.glob(f"{split}-*.pt"))]
-    photos = sum(part.shape[1] for part in parts)
-    whole = torch.empty((parts[0].shape[0], photos, *parts[0].shape[2:]), dtype=parts[0].dtype, device=device)
-    start = 0
-    for part in parts:  # not torch.cat, which would need the memory twice
-        whole[:, start : start + part.shape[1]] = part.to(device)
-        start += part.shape[1]
+@cache
+def grids(out: str, splits: tuple[str, ...], device: str, views: tuple[int, ...] = ()) -> torch.Tensor:
+    """All parts of these splits as one, (views, photos, 352, 9, 9); some views alone, or all. Once per process."""
+    files = [path for split in splits for path in sorted((Path(out) / "views").glob(f"{split}-*.pt"))]
+    parts = [torch.load(path, mmap=True, weights_only=True) for path in files]
+    count, views = [part.shape[1] for part in parts], views or tuple(range(len(parts[0])))
+    whole = torch.empty((len(views), sum(count), *parts[0].shape[2:]), dtype=parts[0].dtype, device=device)
+    for part, to in zip(parts, torch.split(whole, count, 1), strict=True):  # not torch.cat: the memory twice
+        for number, view in enumerate(views):
+            to[number].copy_(part[min(view, len(part) - 1)])
     return whole

@@ -42,8 +42,8 @@ from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import balanced
 from studies.caption_halves import captions_of, coco, flickr, train2017
 from studies.harness import LANGUAGE, read_rows
+from studies.harness.inputs import HALVES, existing
 from studies.judge.check import chance, proposal
-from studies.needs import HALVES, existing
 from studies.perturb_reading import READ_BEFORE
 
 OUT = LANGUAGE / "calibration.json"

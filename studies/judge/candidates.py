@@ -40,7 +40,7 @@ from equipoise.perturb.operations.swap_candidates import exchanges
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import CHECKS
 from studies.caption_halves import captions_of, coco, flickr, train2017
-from studies.needs import HALVES, existing
+from studies.harness.inputs import HALVES, existing
 
 RECIPE = get_recipe("balanced")
 KEPT = tuple(check for check in CHECKS if check is not plausible)  # what the judge has no say in

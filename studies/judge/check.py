@@ -19,7 +19,7 @@ import numpy as np
 from equipoise.perturb import Caption
 from equipoise.perturb.judge import SORTS, Pair, reading_of
 from equipoise.perturb.recipe import Proposal
-from studies.needs import existing
+from studies.harness.inputs import existing
 
 CHANCES = (0.9, 0.93, 0.95, 0.965, 0.98, 0.99)
 

@@ -27,9 +27,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from studies.harness.inputs import existing
 from studies.judge.examples import Arrays, Data, vocabulary
 from studies.judge.model import Judge, first_vectors, read_again, write
-from studies.needs import existing
 
 EPOCHS, RATE, HIDE, MOST = 16, 2e-3, 0.15, 40
 CAPTIONS, AGAIN = 384, 256  # of the pool in a step: of the first pass, of the second

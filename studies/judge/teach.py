@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer
 
-from studies.needs import existing
+from studies.harness.inputs import existing
 
 EPOCHS, BATCH, RATE, HEAD_RATE, LONGEST, SMOOTHING = 3, 128, 8e-5, 5e-4, 128, 0.03
 

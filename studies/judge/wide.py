@@ -27,8 +27,8 @@ from equipoise.perturb import Caption
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from studies.caption_halves import captions_of
 from studies.caption_halves import learning as all_learning
+from studies.harness.inputs import HALVES, existing
 from studies.judge.candidates import KEPT, learning, row_of
-from studies.needs import HALVES, existing
 
 TARGETS = {"noun": "object", "verb": "action", "adjective": "attribute"}
 LEAST = {"noun": 25, "verb": 12, "adjective": 15}  # times that captions have a word that is proposed

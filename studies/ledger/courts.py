@@ -19,7 +19,7 @@ from equipoise.data.items import Item
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.published.reading import read_any
 from equipoise.published.sheets import PublishedScores
-from studies.needs import existing
+from studies.harness.inputs import existing
 
 FLIPPED, QUEUE = 0.02, 0.04
 

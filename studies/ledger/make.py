@@ -30,10 +30,10 @@ from equipoise.report import svg
 from equipoise.report.gallery import embedded
 from equipoise.report.page import page_part
 from studies.harness import table
+from studies.harness.inputs import existing
 from studies.ledger import twice
 from studies.ledger.answers import SOURCES, Bench, Entry, Floats, Ledger, read_all
 from studies.ledger.siglip import history
-from studies.needs import existing
 
 HERE = Path(__file__).resolve().parent
 MARK = '<meta name="generator" content="equipoise ledger">'

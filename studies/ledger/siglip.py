@@ -10,7 +10,7 @@ import csv
 from pathlib import Path
 
 from studies.harness import table
-from studies.needs import existing
+from studies.harness.inputs import existing
 
 TASKS = ("SugarCrepe", "AROCocoOrder", "AROFlickrOrder")  # those with a result from before the change
 

@@ -50,7 +50,7 @@ table](../tasks/reproduce.md) says which files each table needs, where to get th
 [Both papers on COCO photos](../coco.md) has their recipes on smaller models.
 
 {about}"""
-KEPT = """The scores of every item are in `studies/tables/results/scores.npz`; `python -m studies.tables.recompute`
+KEPT = """The scores of every item are in `studies/tables/results/scores.npz`; `python -m studies.recompute papers`
 recomputes random cells of these files from them, without this package's code."""
 AS_FILES = """Plain text, columns divided by tabs. `python -m studies.tables.table NAME` makes one; NAME is the file's,
 without the number at its end."""

@@ -33,15 +33,15 @@ def test_an_averaged_model_may_lose_as_much_recall_as_the_limit_says() -> None:
 
 def test_replace_is_the_mean_of_its_two_parts() -> None:
     """As in the paper: 572 attributes weigh as much as 986 relations, in levels and in differences."""
-    table = load("table")
-    parts = [table.scores("m")[f"control-0/{part}"] for part in table.JOINED["replace"]]
+    kept = load("kept")
+    parts = [kept.scores("m")[f"control-0/{part}"] for part in kept.JOINED["replace"]]
     assert [part.shape[1] for part in parts] == [986, 572]
     wanted = 100 * np.mean([((c > 0) & (p > 0)).mean() for c, p in parts])
-    assert table.mean("m", "control", "replace", "augmented", [0]) == pytest.approx(wanted)
+    assert kept.level("m", "control", "replace", "augmented", [0]) == pytest.approx(wanted)
     pair = ("ours", "control")
-    bases = table.seeds("m", *pair)
-    after, before = (table.mean("m", name, "replace", "augmented", bases) for name in pair)
-    found = table.compared(["m"], [pair])["m", pair, "replace", "augmented"]
+    bases = kept.seeds("m", *pair)
+    after, before = (kept.level("m", name, "replace", "augmented", bases) for name in pair)
+    found = kept.compared(("m", *pair, "replace", "augmented"))
     assert 100 * found.difference == pytest.approx(after - before)
 
 
@@ -148,8 +148,8 @@ def test_no_photo_of_a_benchmark_is_trained_on(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.slow
 def test_levels_of_every_recipe_are_what_the_kept_scores_give() -> None:
     """By a script that imports nothing of ours."""
-    script = ROOT / "studies/coco/recompute.py"
+    script = ROOT / "studies/recompute.py"
     assert not any(line.startswith(("from studies", "from equipoise")) for line in script.read_text().splitlines())
-    command = [sys.executable, str(script), "--levels", "--cells", "200", "--seed", "7"]
+    command = [sys.executable, str(script), "coco", "--cells", "200", "--seed", "7"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "200 of 200 levels" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "200 of 200 cells" in done.stdout, done.stdout + done.stderr

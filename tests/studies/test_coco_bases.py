@@ -143,10 +143,12 @@ def test_packed_scores_keep_every_outcome(coco: Any, tmp_path: Path) -> None:
 
 
 def test_the_lists_of_device_sh_have_every_model_once(coco: Any) -> None:
-    run, script = coco("run"), (Path(__file__).parents[2] / "studies/coco/device.sh").read_text()
+    models, script = coco("models"), (Path(__file__).parents[2] / "studies/coco/device.sh").read_text()
     lists = [re.search(rf'(?m)^{name}="([^"]+)"', script) for name in ("HEAVY", "SMALL", "REST")]
-    assert sorted(name for found in lists if found for name in found[1].split()) == sorted(run.EVERY)
-    assert [name for name in run.EVERY if name.startswith("early-")] == run.EVERY[-3:]  # the least wanted come last
+    assert sorted(name for found in lists if found for name in found[1].split()) == sorted(models.EVERY)
+    assert [name for name in models.EVERY if name.startswith("early-")] == models.EVERY[
+        -3:
+    ]  # the least wanted come last
 
 
 def test_bases_have_the_epochs_that_are_asked_for_and_plain_ones_come_first(coco: Any) -> None:

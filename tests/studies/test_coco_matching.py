@@ -53,7 +53,7 @@ def folder(coco: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (data / "photos").mkdir(parents=True)
     (out / "views").mkdir(parents=True)
     generator = torch.Generator().manual_seed(0)
-    for split, views in (("train", 3), ("test", 1), ("extra", 1)):
+    for split, views in (("train", 3), ("test", 1), ("extra", 1), ("more", 1)):
         items = [item(photo, split, place) for photo in range(PHOTOS) for place in range(2)]
         write_items(data / f"{split}-captions.jsonl", items)
         write_items(data / ("train-balanced.jsonl" if split == "train" else f"{split}-seen.jsonl"), items)
@@ -73,11 +73,11 @@ def folder(coco: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (out / "base/t-0.json").write_text(json.dumps(line))
     trained, rows = matching.finished(out, "t", "cpu"), []
     with torch.inference_mode():
-        for split in ("test", "extra"):
+        for split in ("test", "extra", "more"):
             grid = torch.load(out / f"views/{split}-00000.pt")[0].float()
             states = trained.top.top_bn(trained.top.top_conv(trained.block(grid)))
             rows.append(trained.top.top_activation(states).mean((2, 3)).numpy())
-    names = [f"{split}{photo}.jpg" for split in ("test", "extra") for photo in range(PHOTOS)]
+    names = [f"{split}{photo}.jpg" for split in ("test", "extra", "more") for photo in range(PHOTOS)]
     np.savez(out / "pooled-t.npz", names=np.array(names), rows=np.concatenate(rows))
     return root
 
@@ -172,7 +172,7 @@ def test_the_table_has_both_parts_of_a_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table, rng = load("table"), np.random.default_rng(0)
-    monkeypatch.setattr(table, "RESULTS", tmp_path)
+    monkeypatch.setattr(load("kept"), "RESULTS", tmp_path)
     kinds = [part for kind in table.KINDS for part in table.JOINED.get(kind, (kind,))]
     held: dict[str, Any] = {f"{kind}/photo": np.arange(20) for kind in kinds}
     lines = []
@@ -191,6 +191,6 @@ def test_the_table_has_both_parts_of_a_model(
         (table.FUSED["ce-xvlm"], "cosine", "0.0"),
         (table.FUSED["ce-xvlm"], "matching head", "100.0"),
     ]
-    changes = table.compared(["x"], table.FUSED_PAIRS)
-    assert {pair for _, pair, _, _ in changes} == {("ce-xvlm", "control"), ("ce-xvlm-itm", "control-itm")}
-    assert changes["x", ("ce-xvlm-itm", "control-itm"), "replace", "augmented"].difference == 1
+    changes = table.corrected(table.family(["x"], table.FUSED_PAIRS))
+    assert {tuple(pair) for _, *pair, _, _ in changes} == {("ce-xvlm", "control"), ("ce-xvlm-itm", "control-itm")}
+    assert changes["x", "ce-xvlm-itm", "control-itm", "replace", "augmented"].difference == 1

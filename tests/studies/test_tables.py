@@ -507,14 +507,14 @@ def test_only_the_whole_quick_form_writes_into_docs(
 
 
 def recompute(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(FOLDER / "recompute.py"), *arguments]
+    command = [sys.executable, str(ROOT / "studies" / "recompute.py"), "papers", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_cells_are_recomputed_from_kept_scores(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a script that imports nothing of ours: what it agrees with, and that it sees a wrong cell."""
-    source = (FOLDER / "recompute.py").read_text()
-    assert not re.search(r"^\s*(import|from) (equipoise|lib)", source, re.M)
+    source = (ROOT / "studies" / "recompute.py").read_text()
+    assert not re.search(r"^\s*(import|from) (equipoise|studies)", source, re.M)
     keep, study = tables("lib.keep"), tables("lib.study")
     rng = np.random.default_rng(0)
     rows = [
@@ -568,4 +568,4 @@ def test_one_table_from_end_to_end(tables: Any, tmp_path: Path, monkeypatch: pyt
         assert "| *Our HP+HN, published* | *0.232* | *0.220* | *0.231* |" in text
         models = sorted(path.name.rpartition("-")[0] for path in (tmp_path / "quick" / "models").iterdir())
         assert models == ["base-0", "hp-hn-0"]
-        monkeypatch.setattr(tables("lib.study"), "work", None)
+        monkeypatch.setattr(tables("lib.study").Study, "make", lambda *_: pytest.fail("made twice"))

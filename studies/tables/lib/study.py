@@ -11,11 +11,10 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.util import find_spec
-from multiprocessing import get_context
 from os import cpu_count
 from pathlib import Path
 from typing import Any
@@ -43,6 +42,8 @@ from equipoise.evaluation.run import evaluate, evaluate_set
 from equipoise.models import load_model
 from equipoise.train.run.log import read_log
 from equipoise.train.run.loop import Hardware, Saving, train
+from studies.harness import jobs as harness_jobs
+from studies.harness.jobs import Work
 from studies.tables.lib.form import Column, Form
 from studies.tables.lib.jobs import Job
 
@@ -90,16 +91,10 @@ class Study:
         jobs = list(dict.fromkeys(job for want in wanted for job in want.jobs))
         self._require_peft(jobs)
         self.form.prepare(jobs, tests, sorted({name for want in wanted for name in want.standards}), processes)
-        todo = [task for task in tasks if not self.is_done(task)]
-        threads = 0 if processes == 1 else max(1, (cpu_count() or 1) // processes)
-        orders = [(self, task, threads) for task in todo]
-        with _pool(processes) as pool:
-            failed = []
-            for number, (line, fine) in enumerate(map(work, orders) if pool is None else _done(pool, orders), 1):
-                print(f"{number}/{len(todo)} {line}", flush=True)
-                failed += [] if fine else [line]
-            if pool is not None:
-                self._count(pool, wanted)
+        listed = [Work(f"{task.job.name}-{task.seed}", partial(self.make, task), self.results(task)) for task in tasks]
+        failed = harness_jobs.run(listed, processes)
+        if processes > 1:
+            self._count(wanted, processes)
         return failed
 
     def _require_peft(self, jobs: Iterable[Job]) -> None:
@@ -109,12 +104,15 @@ class Study:
         if adapted and find_spec("peft") is None:
             raise UserError(f"{', '.join(adapted)}: trained with LoRA, which needs peft: pip install 'equipoise[lora]'")
 
-    def _count(self, pool: ProcessPoolExecutor, wanted: Iterable[Wanted]) -> None:
+    def _count(self, wanted: Iterable[Wanted], processes: int) -> None:
         """The intervals of every model and column, which the tables then find in `known`."""
         asked = {(job, column) for want in wanted for job in want.jobs for column in want.columns}
         pairs = sorted(asked, key=lambda pair: (pair[0].name, pair[1]))
-        found = list(pool.map(_numbers, [(self, *pair) for pair in pairs], chunksize=4))  # all, as `known` travels too
-        self.known.update({pair: one for pair, one in zip(pairs, found, strict=True) if one is not None})
+        found = harness_jobs.each(self._numbers, pairs, processes)
+        self.known.update({pair: one for pair, one in zip(pairs, list(found), strict=True) if one is not None})
+
+    def _numbers(self, asked: tuple[Job, str]) -> Numbers | None:
+        return self.numbers(*asked)
 
     def tasks(self, wanted: Iterable[Wanted]) -> list[Task]:
         """Each model and seed once, with all that any table asks of it. A model that is not trained has one seed."""
@@ -179,10 +177,10 @@ class Study:
         pairs = [(kind, name) for kind, names in asked.items() for name in names]
         return {pair: self.run_folder(task.job, task.seed, *pair) for pair in pairs}
 
-    def is_done(self, task: Task) -> bool:
-        return all((folder / "result.json").exists() for folder in self.folders(task).values())
+    def results(self, task: Task) -> tuple[Path, ...]:
+        return tuple(folder / "result.json" for folder in self.folders(task).values())
 
-    def make(self, task: Task) -> None:
+    def make(self, task: Task) -> str:
         model: Any = self._model(task.job, task.seed, self.folder(task.job, task.seed))
         for (kind, name), out in self.folders(task).items():
             if (out / "result.json").exists():
@@ -194,6 +192,7 @@ class Study:
             evaluate(
                 model, test.items, images=test.images, benchmark=test.benchmark, name=test.name, out=out, workers=1
             )
+        return ""
 
     def _model(self, job: Job, seed: int, folder: Path) -> Any:
         if not self.form.trains(job):
@@ -322,36 +321,3 @@ def content_of(about: Any, paths: Iterable[str], images: ImageSource) -> str:
     listed = sorted(set(paths))
     with ThreadPoolExecutor(cpu_count() or 1) as pool:
         return sha256_json([about, listed, list(pool.map(digest, listed))])
-
-
-Order = tuple[Study, Task, int]  # and how many threads
-
-
-def _pool(processes: int) -> AbstractContextManager[ProcessPoolExecutor | None]:
-    """Processes that may start others (the real form's readers of photos), or None to stay in this one."""
-    return ProcessPoolExecutor(processes, get_context("spawn")) if processes > 1 else nullcontext()
-
-
-def _done(pool: ProcessPoolExecutor, orders: Sequence[Order]) -> Iterator[tuple[str, bool]]:
-    for one in as_completed([pool.submit(work, order) for order in orders]):
-        yield one.result()
-
-
-def _numbers(asked: tuple[Study, Job, str]) -> Numbers | None:
-    study, job, column = asked
-    return study.numbers(job, column)
-
-
-def work(order: Order) -> tuple[str, bool]:
-    """One task, perhaps in a process of its own; returns a line about it, and whether it went well."""
-    study, task, threads = order
-    if threads:
-        import torch
-
-        torch.set_num_threads(threads)
-    started = time.monotonic()
-    try:
-        study.make(task)
-    except Exception as error:
-        return f"{task.job.name}-{task.seed} FAILED: {type(error).__name__}: {error}", False
-    return f"{task.job.name}-{task.seed} {time.monotonic() - started:.0f} s", True

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
-from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -39,6 +38,7 @@ from equipoise.world.draw import draw
 from equipoise.world.scenes import sample_scene
 from equipoise.world.splits import DrawnImages, world_items
 from equipoise.world.vocabulary import KINDS
+from studies.harness.jobs import each
 from studies.tables.lib.form import Column, TestSet
 from studies.tables.lib.jobs import Job
 from studies.tables.lib.variants import (
@@ -175,11 +175,7 @@ class World:
         everything = [path for listed in paths.values() for path in listed]
         print(f"drawing {len(everything):,} pictures: {', '.join(found)}", flush=True)
         chunks = [everything[start : start + 250] for start in range(0, len(everything), 250)]
-        if processes == 1:
-            drawn = chain.from_iterable(map(_draw, chunks))
-        else:
-            with get_context("spawn").Pool(min(processes, len(chunks))) as pool:
-                drawn = chain.from_iterable(pool.map(_draw, chunks, chunksize=1))
+        drawn = chain.from_iterable(each(_draw, chunks, min(processes, len(chunks))))
         for name, items in found.items():
             _write_tar(self.folder / f"{name}.tar", paths[name], [next(drawn) for _ in paths[name]])
             write_items(self._items(name), items)

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
+from studies.harness import SHARED
+
 FROM = {  # a folder of DATA: where its files come from
     "bivlc": "github.com/IMirandaM/BiVLC",
     "coco": "COCO's captions, Karpathy's test split",
@@ -26,6 +28,15 @@ FROM = {  # a folder of DATA: where its files come from
 FLICKR8K = ("captions.tsv", *(f"Flickr_8k.{split}Images.txt" for split in ("train", "dev", "test")))
 COCO = "coco/karpathy_test_first_half.json"
 HALVES = (COCO, "flickr8k/captions.tsv", "flickr8k/Flickr_8k.testImages.txt", "negclip/valid_neg_clip.tsv")
+
+
+def arguments(about: str | None) -> argparse.ArgumentParser:
+    """--help is the script's docstring as it stands."""
+    return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def add_shared(parser: argparse.ArgumentParser, *files: str) -> None:
+    parser.add_argument("--shared", type=existing(*files), default=str(SHARED), help="(default: %(default)s)")
 
 
 def existing(*files: str) -> Callable[[str], Path]:

@@ -1,4 +1,7 @@
-"""What the studies share: where things are, tables in Markdown and as plain TSV files, rows, arrays and packed data."""
+"""What the studies share: where things are, tables in Markdown and as TSV files, rows, arrays and packed data.
+
+inputs.py has what a script reads, jobs.py what takes long.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import csv
 import gzip
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +20,7 @@ from numpy.typing import NDArray
 
 from equipoise.core.files import atomic_write
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = ROOT / "src" / "equipoise" / "language" / "data"
 SHARED = ROOT.parent / "shared" / "data"  # other people's files: not in CI
 TABLES = "docs/appendix/tables"  # below ROOT: a folder of files for each study
@@ -26,6 +31,17 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) ->
     """In Markdown; all columns but the first so many are numbers."""
     lines = [heads, [*["---"] * left, *["---:"] * (len(heads) - left)], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def show(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    print(table(heads, rows), end="\n\n")
+
+
+def printed(do: Callable[[], None]) -> str:
+    """What it prints."""
+    with redirect_stdout(StringIO()) as out:
+        do()
+    return out.getvalue()
 
 
 def cells(line: str) -> list[str]:

@@ -1,0 +1,262 @@
+"""What is kept of the models, their levels, and comparisons of them.
+
+A store is a file of scores: `m` and `s` are models from bases with MiniLM and with a text tower from scratch, `x` those
+with a matching head, `a` every recipe on the same texts, `world` the papers' tables on the drawn world. A kind is a
+test, or several: JOINED and SETS say which; tests are averaged within a set, then sets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.evaluation.comparing.differences import LoadedRun
+from equipoise.evaluation.comparing.inference import holm
+from equipoise.evaluation.comparing.models import compare_models
+from equipoise.evaluation.metrics import ROWS, Metric
+from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.record import Change, Difference
+from equipoise.evaluation.scores import ItemScores, Lists, Scores
+from studies.coco.bases import RECALLS
+from studies.coco.choice import worth
+from studies.coco.labels import CHECKED, CLASSES, JOINED, LAYOUTS, LIMIT, METRICS, MIXED, SHARES
+from studies.harness import read_arrays
+
+RESULTS = Path(__file__).parent / "results"
+WORLD = RESULTS.parents[1] / "tables" / "results" / "scores.npz"
+Parts = dict[str, tuple[str, ...]]  # set: its tests, "NAME", "NAME:GROUP" or "NAME@RANK"
+_VALSE = ("foil", "coreference")
+_CHECKED = tuple(f"vl_checklist:{name}" for name in CHECKED)
+_LAYOUTS = tuple(f"sugarcrepe:{name}" for name in LAYOUTS)
+SETS: dict[str, dict[str, Parts]] = {
+    "a": {
+        "valse": {"": _VALSE},
+        "vl_checklist": {"": _CHECKED},
+        "sugarcrepe": {"": _LAYOUTS},
+        "all": {"VALSE": _VALSE, "VL-CheckList": _CHECKED, "SugarCrepe": _LAYOUTS},
+        "recalls": {"": RECALLS},
+        "classes": {"": tuple(f"{name}@1" for name in CLASSES)},
+    },
+    "world": {
+        "all": {
+            "ARO relation": ("relations",),
+            "ARO attribution": ("swap",),
+            "VALSE": ("unseen:absence", "unseen:number", "relations", "actions", "objects"),
+            "VL-CheckList": (
+                "attributes:colour", "attributes:texture", "attributes:size", "objects", "actions", "relations",
+            ),
+            "SugarCrepe": ("objects", "attributes", "relations", "swap"),
+        },
+    },
+}  # fmt: skip
+Asked = tuple[str, str, str, str, str]  # store, after, before, kind, metric
+
+
+@cache
+def scores(store: str) -> dict[str, NDArray[Any]]:
+    """NAME-SEED/TEST: of every item the scores of its three texts (the older stores have those of two, above the
+    third's), ranks of searches and classes; TEST/photo, TEST/relation: the group of each item."""
+    if store != "world":
+        held = read_arrays(RESULTS / f"{store}.npz")
+        for name, share in averaged(store).items():
+            start = f"{name}.{share}-"
+            held |= {f"{name}-{key.removeprefix(start)}": held[key] for key in list(held) if key.startswith(start)}
+        return held
+    found = {}
+    for key, values in read_arrays(WORLD).items():
+        if key.startswith("scores/"):
+            _, model, test = key.split("/")
+            c, over, positive = values.astype(np.float64)  # s(c), and what s(c) and s(p) are above s(n)
+            found[f"{model}-0/{test}"] = np.stack([over, positive, 0 * c])
+        elif key.startswith("test/"):
+            found[key.removeprefix("test/").replace("/picture", "/photo").replace("/type", "/relation")] = values
+    return found
+
+
+@cache
+def models(store: str, stage: str = "final") -> dict[str, list[dict[str, Any]]]:
+    """The lines of each model, one a base; of the world there is one finetuning."""
+    if store == "world":
+        return {key.rpartition("-")[0]: [{"seed": 0}] for key in scores(store) if key.endswith("-0/swap")}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in (RESULTS / f"{store}.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["stage"] == stage:
+            found.setdefault(row["name"], []).append(row)
+    if stage == "final":
+        found |= {name: found[f"{name}.{share}"] for name, share in averaged(store).items()}
+    return found
+
+
+@cache
+def averaged(store: str) -> dict[str, float]:
+    """Models averaged with captions alone: the share of each, chosen on dev by the means over its bases."""
+    rows = models(store, "shares")
+
+    def means(name: str) -> dict[str, float]:
+        return {key: float(np.mean([row["found"][key] for row in rows[name]])) for key in rows[name][0]["found"]}
+
+    found = {}
+    for name in (name for name in MIXED if f"{name}.{SHARES[-1]}" in rows):
+        found[name] = max(SHARES[1:], key=lambda share: worth(means(f"{name}.{share}"), means("control"), LIMIT))
+    return found
+
+
+def seeds(store: str, *names: str) -> list[int]:
+    """The bases that all of these models start from."""
+    known = models(store)
+    return sorted(set.intersection(*({row["seed"] for row in known.get(name, ())} for name in names)))
+
+
+def found_of(store: str, name: str, only: Sequence[int]) -> list[dict[str, float]]:
+    """What was measured of a model on these bases."""
+    return [row["found"] for row in models(store)[name] if row["seed"] in only]
+
+
+def tests(store: str, kind: str) -> list[tuple[str, str]]:
+    """(set, test) of every part of a kind."""
+    parts = SETS.get(store, {}).get(kind, {"": JOINED.get(kind, (kind,))})
+    return [(name, test) for name, own in parts.items() for test in own]
+
+
+def chosen(store: str, test: str) -> Any:
+    """Which items of a test: of one group, or all."""
+    name, _, group = test.partition(":")
+    return scores(store)[f"{name}/relation"] == group if group else slice(None)
+
+
+def texts(store: str, model: str, test: str) -> NDArray[Any]:
+    """Scores of caption, positive and negative: cosines."""
+    found = scores(store)[f"{model}/{test.partition(':')[0]}"][:, chosen(store, test)]
+    return found / 100 if found.dtype.kind == "i" else found
+
+
+def gaps(store: str, model: str, test: str) -> NDArray[Any]:
+    """How far caption and positive are above the negative; of a search or a class, whether the first RANK have it."""
+    name, at, top = test.partition("@")
+    if at:
+        rank = scores(store)[f"{model}/{name}" + "/ranks" * (name in CLASSES)]
+        return np.tile(np.where(rank < int(top), 1.0, -1.0), (2, 1))
+    found = texts(store, model, test)
+    return found if len(found) == 2 else found[:2] - found[2]
+
+
+def photos(store: str, test: str) -> list[str]:
+    """The photo of each item of a test."""
+    name, at, _ = test.partition("@")
+    if name == "i2t" or name in CLASSES:
+        return [f"{name if at and name in CLASSES else ''}{place}" for place in range(size(store, test))]
+    own = scores(store)[f"{'captions' if at else name.partition(':')[0]}/photo"][chosen(store, test)]
+    return [f"{name.partition(':')[0]}/{photo}" if store == "world" else str(photo) for photo in own.tolist()]
+
+
+def size(store: str, kind: str) -> int:
+    """How many items; of the recalls, photos."""
+    listed = [("", "i2t@1")] if kind == "recalls" else tests(store, kind)
+    some = next(name for name in ("base", "control") if name in models(store))
+    return sum(gaps(store, f"{some}-{seeds(store, some)[0]}", test).shape[1] for _, test in listed)
+
+
+# ---------------------------------------------------------------------------- levels
+
+
+def outcome(gap: NDArray[Any], metric: str) -> NDArray[np.bool_]:
+    """A tie is never a win."""
+    c, p = gap
+    found: NDArray[np.bool_] = {
+        "original": c > 0,
+        "augmented": (c > 0) & (p > 0),
+        "brittleness": ((c > 0) & (p < 0)) | ((c < 0) & (p > 0)),
+        "drop": (c > 0) & (p <= 0),
+    }[metric]
+    return found
+
+
+@cache
+def share(store: str, model: str, test: str, metric: str) -> float:
+    return float(outcome(gaps(store, model, test), metric).mean())
+
+
+def level(store: str, name: str, kind: str, metric: str = "original", only: Sequence[int] | None = None) -> float:
+    """In percent, over bases, sets and their tests."""
+    found: dict[str, list[float]] = {}
+    for seed in (seed for seed in seeds(store, name) if only is None or seed in only):
+        for group, test in tests(store, kind):
+            found.setdefault(f"{seed}/{group}", []).append(share(store, f"{name}-{seed}", test, metric))
+    return 100 * float(np.mean([np.mean(own) for own in found.values()]))
+
+
+# ---------------------------------------------------------------------------- comparisons
+
+
+class Printed(LoadedRun):
+    """Of the metrics only those that are printed: the others would take most of the time."""
+
+    @property
+    def metrics(self) -> list[Metric]:
+        return [row for row in ROWS if row.name in METRICS]
+
+
+def paired(store: str, kind: str) -> bool:
+    """Whether its positives count; of a search, a class and what has none, only Original accuracy is asked."""
+    return not (kind in SETS.get(store, {}) or "@" in kind or ":" in kind)
+
+
+@cache
+def unscored(store: str, kind: str) -> Scores:
+    """The items of a kind, which all its runs share; each with the scores of a tie."""
+    return Scores(
+        ItemScores(
+            id=f"{group}/{test}/{place}", image=photo, caption=0.0, positives=[0.0], negatives=[0.0],
+            tags={"set": group, "test": test},
+        )
+        for group, test in tests(store, kind)
+        for place, photo in enumerate(photos(store, test))
+    )  # fmt: skip
+
+
+@cache
+def run(store: str, model: str, kind: str) -> LoadedRun:
+    found = np.concatenate([gaps(store, model, test) for _, test in tests(store, kind)], 1)
+    rows = copy(unscored(store, kind))
+    own = 1 + paired(store, kind)  # its texts that count
+    rows.right = Lists.of(found[:own].T.ravel(), np.full(len(rows), own))
+    return (LoadedRun if store in SETS else Printed)(Path(model), (), rows, outcomes_of(rows))
+
+
+@cache
+def difference(store: str, after: str, before: str, kind: str) -> Difference:
+    own = seeds(store, after, before)
+    first, second = ([run(store, f"{name}-{seed}", kind) for seed in own] for name in (before, after))
+    return compare_models(first, second, path=("set", "test"))
+
+
+def compared(asked: Asked) -> Change:
+    *models, metric = asked
+    found = difference(*models)[metric]
+    assert found is not None
+    return found
+
+
+def corrected(family: Iterable[Asked], measure: Callable[[Asked], Change] = compared) -> dict[Asked, Change]:
+    """Every comparison of a family, with its corrected p."""
+    listed = sorted(set(family), key=lambda asked: (asked[0], asked[3]))  # runs of one kind share their resamples
+    own = {asked: measure(asked) for asked in listed}
+    adjusted = holm([change.p or 0.0 for change in own.values()])
+    return {
+        asked: change.model_copy(update={"adjusted": p})
+        for (asked, change), p in zip(own.items(), adjusted, strict=True)
+    }
+
+
+def cell(change: Change, scale: float = 100) -> str:
+    low, high = change.interval
+    verdict = "\\*" if change.significant else f" (p = {change.adjusted:.2g})" if low > 0 or high < 0 else ""
+    return f"{scale * change.difference:+.1f} [{scale * low:+.1f}, {scale * high:+.1f}]{verdict}"
