@@ -15,14 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from equipoise.benchmarks import by_fields, reading
 from equipoise.benchmarks.base import DATA, PAPER_METRICS, PLAIN, Benchmark, described, is_facts, stored
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.benchmarks.facts import facts
-from equipoise.core import stats
 from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.core.files import read_json, write_json
 from equipoise.core.plugins import is_named, load_named, own_code
@@ -230,6 +228,10 @@ def load_file(path: Path, splits: Sequence[str]) -> Sequence[Item]:
 
 def of_file(path: Path, items: Sequence[Item]) -> Benchmark:
     """What can be said about a user's file: its splits, and chance, the mean over its items."""
+    import numpy as np  # `bench list` needs none of it
+
+    from equipoise.core import stats
+
     shapes = np.array([(1 + len(item.positives), len(item.negatives)) for item in items if item.negatives])
     chance = {}
     if len(shapes):

@@ -90,6 +90,8 @@ def main() -> None:
     """Run a command; errors of the user end in one message and exit code 2, never in a traceback."""
     # Threads that wait should sleep: on a busy machine their spinning made small models several times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    # pydantic would read the metadata of every installed package, looking for plug-ins: a tenth of `bench list`.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     codecs.register_error("plain", _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.isatty():

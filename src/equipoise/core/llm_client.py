@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import functools
-import http.client
 import json
 import logging
 import os
@@ -18,23 +17,19 @@ import random
 import re
 import threading
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from equipoise.core.answer_store import Answer as Answer
 from equipoise.core.answer_store import Answers
 from equipoise.core.errors import UserError
 
 if TYPE_CHECKING:
-    from email.message import Message
+    from urllib.request import Request
 
 _LONGEST_PAUSE = 60.0
-_MOST_BYTES = 1 << 20  # of a response
 _MOST_SHOWN = 300  # characters of a server's message
 _THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
 _REFUSALS = 20  # if so many are refused before any is answered, the settings are wrong
@@ -158,7 +153,10 @@ class Llm:
 
     def complete(self, messages: list[dict[str, object]], max_tokens: int, **more: object) -> dict[str, object] | None:
         """The server's whole answer, not cached; None if it refused the request."""
+        from equipoise.core import posting  # http and ssl: what asks nothing does not wait for them
+
         settings, failure, pause = self.settings, "", 0.0
+        local = urllib.parse.urlsplit(settings.url).hostname in _THIS_MACHINE
         request = self._request(messages, max_tokens, more)
         for attempt in range(settings.tries):
             time.sleep(pause)
@@ -167,13 +165,13 @@ class Llm:
             self._pace.wait()
             self.spend()
             try:
-                reply = _within(settings.timeout, functools.partial(_fetch, request, settings.timeout))
+                reply = posting.post(request, settings.timeout, local)
                 if reply.code < 300:
-                    choice, tokens = _read_body(reply.body)
+                    choice, tokens = _read_body(reply.body, posting.MOST_BYTES)
                     self._answered = True
                     self._pace.used(tokens)
                     return choice
-            except (OSError, http.client.HTTPException, ValueError) as error:  # URLErrors and time-outs are OSErrors
+            except posting.FAILURES as error:
                 failure = self._safe(f"{type(error).__name__}: {error}")
                 continue
             place = reply.headers.get("Location")
@@ -213,9 +211,9 @@ class Llm:
         about = {"model": settings.model, "messages": messages, "temperature": settings.temperature}
         return about | {"seed": settings.seed, "max_tokens": max_tokens} | more
 
-    def _request(
-        self, messages: list[dict[str, object]], max_tokens: int, more: dict[str, object]
-    ) -> urllib.request.Request:
+    def _request(self, messages: list[dict[str, object]], max_tokens: int, more: dict[str, object]) -> Request:
+        from urllib.request import Request
+
         settings, body = self.settings, self.body(messages, max_tokens, **more)
         headers = {"Content-Type": "application/json"}
         if key := os.environ.get(settings.key_variable, "").strip():
@@ -224,9 +222,7 @@ class Llm:
             headers["Authorization"] = f"Bearer {key}"
         elif len(secrets := settings.secrets()) > 1:
             headers["Authorization"] = f"Basic {secrets[1]}"
-        return urllib.request.Request(
-            settings.shown.rstrip("/") + "/chat/completions", json.dumps(body).encode(), headers
-        )
+        return Request(settings.shown.rstrip("/") + "/chat/completions", json.dumps(body).encode(), headers)
 
     def _refusal(self, code: int, failure: str) -> None:
         settings = self.settings
@@ -239,55 +235,6 @@ class Llm:
             logging.warning("%s refused a request: %s", settings.shown, failure)
         if not self._answered and self._refused >= _REFUSALS:
             raise UserError(f"{settings.shown}: the first {_REFUSALS} requests were refused; {failure}")
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Redirects are refused: they would carry the key to another host."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
-@functools.cache
-def _opener(local: bool) -> urllib.request.OpenerDirector:
-    """A server on this machine is asked without the proxy of http_proxy, which would get its key."""
-    return urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({} if local else None))
-
-
-class _Reply(NamedTuple):
-    code: int
-    reason: str
-    headers: Message
-    body: bytes
-
-
-def _fetch(request: urllib.request.Request, timeout: float) -> _Reply:
-    try:
-        response = _opener(urllib.parse.urlsplit(request.full_url).hostname in _THIS_MACHINE).open(
-            request, None, timeout
-        )
-    except urllib.error.HTTPError as error:
-        response = error  # a response too
-    with response:
-        return _Reply(response.status, response.reason, response.headers, response.read(_MOST_BYTES + 1))
-
-
-def _within(seconds: float, work: Callable[[], _Reply]) -> _Reply:
-    """The result of `work`, or a TimeoutError. A socket's own time-out starts again with every byte. A thread that is
-    too late is left behind; it does not keep the process alive."""
-    done: Future[_Reply] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        return done.result(seconds)
-    except TimeoutError:
-        raise TimeoutError(f"the answer did not end within {seconds:g} s") from None
 
 
 class _Pace:
@@ -310,11 +257,11 @@ class _Pace:
             self._free += tokens * self._token
 
 
-def _read_body(raw: bytes) -> tuple[dict[str, object], int]:
+def _read_body(raw: bytes, most: int) -> tuple[dict[str, object], int]:
     """The answer, and the tokens that it took."""
     text = raw.decode("utf-8", "replace")
-    if len(raw) > _MOST_BYTES:
-        raise ValueError(f"an answer of more than {_MOST_BYTES:,} bytes: {text}")
+    if len(raw) > most:
+        raise ValueError(f"an answer of more than {most:,} bytes: {text}")
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):

@@ -14,7 +14,6 @@ from typing import Any, cast
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.llm_client import Llm, LlmSettings, llm_for
 from equipoise.core.plugins import is_named, load_named, source_sha256
-from equipoise.data.identity import of_folder
 from equipoise.language.caption import Caption
 from equipoise.language.vocabulary import SECTIONS, Section
 from equipoise.perturb.checks import form, meaning
@@ -324,6 +323,8 @@ class Setup:
             prompts = [[prompt.template, self.llm.max_tokens or prompt.max_tokens] for prompt in PROMPTS.values()]
             found["llm"] = {**self.llm.identity(), "prompts": prompts}
         if self.masked_lm is not None:
+            from equipoise.data.identity import of_folder
+
             found["masked_lm"] = of_folder(self.masked_lm)
         return found
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from equipoise.cli.perturb import describe
-from equipoise.core import llm_client
+from equipoise.core import posting
 from equipoise.core.errors import UserError
 from equipoise.core.llm_client import Answer, Llm, LlmSettings, _retry_after, llm_for
 from equipoise.data.items import load_items
@@ -205,7 +205,7 @@ def test_a_server_on_this_machine_is_asked_without_a_proxy(server: Server, monke
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    llm_client._opener.cache_clear()  # it reads the variables once
+    posting.opener.cache_clear()  # it reads the variables once
     assert Llm(settings(server, tries=1)).ask("hello").text == "x"
 
 
