@@ -1,4 +1,4 @@
-"""The tables of `run.py --only every`: each recipe of the package on the same photos, and what CE-CLIP's paper claims.
+"""The tables of every recipe of the package on the same photos, and of what CE-CLIP's paper claims.
 
     python -m studies.coco.every            also the end of `python -m studies.coco.table`
     python -m studies.coco.every --claims   those of docs/appendix/tables.md, "Which claims hold where"

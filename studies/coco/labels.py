@@ -74,7 +74,7 @@ MORE = {
     "ours-no-second-caption": "... without the positive as second caption",
     "ours-one-negative": "... with one negative",
 }
-FUSED = {  # of matching.py
+FUSED = {  # with a matching head
     "base": "base, matching head trained on captions",
     "control": "captions alone: ITC + ITM",
     "hn": "`balanced`: negatives for the head",

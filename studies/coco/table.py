@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies.coco import every
-from studies.coco.bases import score
 from studies.coco.kept import (
     Asked,
     averaged,
@@ -27,6 +26,7 @@ from studies.coco.kept import (
     level,
     models,
     outcome,
+    score,
     scores,
     seeds,
     size,
@@ -254,7 +254,7 @@ def search(tower: str) -> None:
     """What was tried on dev: every recipe with the same settings."""
     rows = searched(tower)
     control = rows.pop("control")["found"]
-    kinds = [key for key in control if key.endswith("/augmented") and key != "swap/augmented"]  # as in run.chosen
+    kinds = [key for key in control if key.endswith("/augmented") and key != "swap/augmented"]
 
     def said(found: Found) -> str:
         """Mean Augmented accuracy / its change on the kind that loses most / recalls."""

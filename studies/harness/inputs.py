@@ -6,7 +6,6 @@ A missing file ends the script with exit code 2 and a sentence that names the fi
 from __future__ import annotations
 
 import argparse
-import hashlib
 import subprocess
 from collections.abc import Callable
 from datetime import date
@@ -49,21 +48,6 @@ def existing(*files: str) -> Callable[[str], Path]:
         return Path(text)
 
     return path
-
-
-def made_from(mark: Path, files: list[Path]) -> None:
-    """Ends the script if what lies next to `mark` was made from other bytes; a script resumes by names."""
-    whole = hashlib.sha256()
-    for file in files:
-        with file.open("rb") as handle:
-            whole.update(hashlib.file_digest(handle, "sha256").digest())
-    found = whole.hexdigest()
-    mark.parent.mkdir(parents=True, exist_ok=True)
-    if mark.exists() and mark.read_text() != found:
-        raise SystemExit(
-            f"{mark.parent} was made from other files than {files[0].parent} has now: choose another --out"
-        )
-    mark.write_text(found)
 
 
 def needed(missing: list[Path]) -> str:

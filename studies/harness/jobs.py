@@ -1,12 +1,10 @@
 """Named work in several processes: what is made already is left alone, and what fails costs only itself.
 
-Each piece says which files it writes and writes them last, so a stopped command goes on where it was. Several commands
-may work on one list; with `claim` they leave each other's pieces alone.
+Each piece says which files it writes and writes them last, so a stopped command goes on where it was.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import time
@@ -23,13 +21,8 @@ Made = TypeVar("Made")
 
 class Work(NamedTuple):
     name: str
-    make: Callable[[], str]  # what is printed of it
+    make: Callable[[], None]
     done: tuple[Path, ...]
-    needs: Path | None = None  # a file that another command is still writing
-
-
-def is_done(work: Work) -> bool:
-    return all(path.exists() for path in work.done)
 
 
 def each(do: Callable[[Given], Made], given: Iterable[Given], processes: int, start: str = "spawn") -> Iterator[Made]:
@@ -48,51 +41,22 @@ def _share_cores(processes: int) -> None:
         torch.set_num_threads(int(threads))
 
 
-def run(
-    listed: Sequence[Work], processes: int = 1, start: str = "spawn", until: float = math.inf, claim: bool = False
-) -> list[str]:
-    """Make what is not there yet, and return what failed. No job begins after `until`."""
-    todo = [work for work in listed if not is_done(work)]
-    numbered = [(f"{number}/{len(todo)} ", work) for number, work in enumerate(todo, 1)]
-    return [line for line in each(partial(_made, until, claim), numbered, processes, start) if line]
+def run(listed: Sequence[Work], processes: int = 1, start: str = "spawn") -> list[str]:
+    """Make what is not there yet, and return what failed."""
+    todo = [work for work in listed if not all(path.exists() for path in work.done)]
+    numbered = [(f"{number}/{len(todo)} {work.name}", work.make) for number, work in enumerate(todo, 1)]
+    return [line for line in each(_made, numbered, processes, start) if line]
 
 
-def _made(until: float, claim: bool, numbered: tuple[str, Work]) -> str:
+def _made(numbered: tuple[str, Callable[[], None]]) -> str:
     """Why it failed; "" if it did not."""
-    place, work = numbered
-    while work.needs and not work.needs.exists() and time.time() < until:
-        time.sleep(2)
-    if is_done(work) or time.time() > until or (claim and not _claimed(claim_of(work.done[0]))):
-        return ""
+    name, make = numbered
     started, failed = time.monotonic(), ""
     try:
-        said = work.make()
+        make()
     except Exception as error:
-        failed = f"{work.name} FAILED: {type(error).__name__}: {error}"
-        if claim:
-            claim_of(work.done[0]).unlink()
+        failed = f"FAILED: {type(error).__name__}: {error}"
     if torch := sys.modules.get("torch"):
         torch.cuda.empty_cache()  # the other processes need the memory
-    print(place + (failed or f"{work.name} {time.monotonic() - started:.0f} s {said}".rstrip()), flush=True)
-    return failed
-
-
-def claim_of(path: Path) -> Path:
-    """Of the work that writes this file first of all."""
-    return path.with_suffix(".claim")
-
-
-def _claimed(path: Path) -> bool:
-    """A process that was killed claims nothing any more."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        if not Path(f"/proc/{path.read_text() or 1}").exists():
-            path.unlink()
-    except FileNotFoundError:
-        pass
-    try:
-        with path.open("x") as handle:
-            handle.write(str(os.getpid()))
-    except FileExistsError:
-        return False
-    return True
+    print(name, failed or f"{time.monotonic() - started:.0f} s", flush=True)
+    return failed and f"{name.partition(' ')[2]} {failed}"

@@ -18,12 +18,6 @@ SCRIPTS = sorted(
 READING = {
     "studies/audits.py": ("--data GONE", "--data GONE replace"),
     "studies/blind.py": ("--data GONE", "--data GONE --only sugarcrepe"),
-    "studies/coco/base.py": ("GONE --wheel GONE --minilm GONE --out OUT",),
-    "studies/coco/data.py": ("photos --git GONE --shared GONE --out OUT",),
-    "studies/coco/keep.py": ("GONE --out OUT/x.jsonl",),
-    "studies/coco/matching.py": ("GONE --out GONE",),
-    "studies/coco/more.py": ("photos --git GONE --sets GONE --shared GONE --out OUT",),
-    "studies/coco/run.py": ("GONE --out GONE",),
     "studies/docs_pictures.py": ("GONE/report.html",),
     "studies/judge/calibrate.py": ("GONE --shared GONE",),
     "studies/judge/candidates.py": ("pool --shared GONE --out OUT/x", "verdicts GONE --shared GONE --out OUT/x"),

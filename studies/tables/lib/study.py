@@ -180,7 +180,7 @@ class Study:
     def results(self, task: Task) -> tuple[Path, ...]:
         return tuple(folder / "result.json" for folder in self.folders(task).values())
 
-    def make(self, task: Task) -> str:
+    def make(self, task: Task) -> None:
         model: Any = self._model(task.job, task.seed, self.folder(task.job, task.seed))
         for (kind, name), out in self.folders(task).items():
             if (out / "result.json").exists():
@@ -192,7 +192,6 @@ class Study:
             evaluate(
                 model, test.items, images=test.images, benchmark=test.benchmark, name=test.name, out=out, workers=1
             )
-        return ""
 
     def _model(self, job: Job, seed: int, folder: Path) -> Any:
         if not self.form.trains(job):
