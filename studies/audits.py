@@ -8,7 +8,6 @@ instead of written. A benchmark that is missing ends the script before anything 
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import sys
@@ -22,7 +21,7 @@ from equipoise.benchmarks import registry
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item
 from studies.harness import ROOT, SHARED
-from studies.harness.inputs import today
+from studies.harness.inputs import arguments, today
 
 PAGE = ROOT / "docs" / "appendix" / "audits.md"
 _SENTENCE = re.compile(r"(?<![\w'])'(?:[^' ]+ ){4,}[^']*(?:'\w[^']*)*(?:'|$)")  # five words or more in quotes
@@ -217,7 +216,7 @@ def page(found: Sequence[tuple[Audit, int]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument(
         "--data", type=Path, default=SHARED, help="the folder of all annotation files (default: %(default)s)"
     )

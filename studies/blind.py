@@ -9,7 +9,6 @@ sample later costs only what is new. Shares are means over items, whatever a pap
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +27,7 @@ from equipoise.models import load_model
 from equipoise.models.blind import length, ngram
 from studies.audits import FOLDERS
 from studies.harness import table
-from studies.harness.inputs import existing, needed
+from studies.harness.inputs import arguments, existing, needed
 
 NAMES = ("replace", "replace-clean", "sugarcrepe", "sugarcrepe-pp", "valse", "crepe", "negclip", "negbench")
 WORLD = ("world-replace-attributes", "world-replace-relations", "world-swap", "world-unseen", "world-balanced")
@@ -74,7 +73,7 @@ def rows_of(name: str, folder: Path, lm: Any, sample: int) -> list[list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of the annotation files, one folder each")
     parser.add_argument("--lm", type=existing(), help="folder of a causal language model")
     parser.add_argument("--sample", type=int, default=500, help="items that the language model is asked about")

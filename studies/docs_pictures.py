@@ -7,7 +7,6 @@ Needs playwright and Debian's Chromium, as tests/report does. Colours are counte
 
 from __future__ import annotations
 
-import argparse
 import io
 import shutil
 from pathlib import Path
@@ -16,13 +15,13 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from studies.harness.inputs import existing
+from studies.harness.inputs import arguments, existing
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("page", type=existing())
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
     given = parser.parse_args()

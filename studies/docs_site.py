@@ -8,7 +8,6 @@ ends with exit code 1: the site must work from a disk without a network.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from studies.harness import ROOT
+from studies.harness.inputs import arguments
 
 SITE = ROOT / "site"
 FETCHED = {("img", "src"), ("script", "src"), ("link", "href"), ("source", "src"), ("iframe", "src")}
@@ -42,7 +42,7 @@ class Links(HTMLParser):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.parse_args()
     if find_spec("zensical") is None:
         parser.error("zensical is not installed: make docs")

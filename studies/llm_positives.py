@@ -27,7 +27,7 @@ from equipoise.perturb import Candidate, Caption, get_recipe
 from equipoise.perturb.llm.recipes import LLM_RECIPES, llm_recipe
 from equipoise.perturb.recipe import perturb_caption
 from studies.harness import read_rows, table
-from studies.harness.inputs import HALVES, existing
+from studies.harness.inputs import HALVES, arguments, existing
 from studies.perturb_measure import read_groups
 from studies.perturb_reading import Edited, write_sheet
 
@@ -41,7 +41,7 @@ def answers(recipe: str, asked: argparse.Namespace) -> Iterator[tuple[str, str, 
     """(prompt, image, caption, the answer, what the check says of it) of every answer."""
     settings = LlmSettings(asked.llm, asked.llm_model, cache=str(asked.cache), timeout=600)
     whole = llm_recipe(recipe, llm_for(settings))
-    for image, (text, *_) in read_groups(asked.shared, False)[: asked.limit]:
+    for image, (text, *_) in read_groups(asked.shared)[: asked.limit]:
         for slot in whole.slots:
             made = perturb_caption(replace(whole, slots=(slot,)), Caption(text))
             found = [*((each, "kept") for each in made.positives), *made.dropped]
@@ -86,7 +86,7 @@ def count() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("count")
     ask = verbs.add_parser("ask")

@@ -8,7 +8,6 @@ dictionary for which the nets and our endings do not give what it gives).
 
 from __future__ import annotations
 
-import argparse
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from equipoise.language import forms
 from studies.harness import LANGUAGE, write_packed
+from studies.harness.inputs import arguments
 
 TAGS = ("NNS", "VBZ", "VBD", "VBN", "VBG")
 
@@ -32,7 +32,7 @@ def ending(rule: str) -> tuple[int, str, bool]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.parse_args()
     if find_spec("lemminflect") is None:
         parser.error("needs lemminflect: pip install lemminflect==0.2.3")

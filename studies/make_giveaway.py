@@ -1,6 +1,6 @@
 """Learns which words and pairs of words would give edits away, so that recipes can draw against it.
 
-    python -m studies.make_giveaway DATA [--workers 2]
+    python -m studies.make_giveaway [--shared DATA] [--workers 2]
 
 Every replacement that `balanced` might make of the captions in caption_halves.py is listed, with the words and pairs
 that it brings in and takes out. Then weights are sought under which, drawing in proportion to exp(-gap), each comes in
@@ -13,7 +13,6 @@ have changed. The table `negative`, for the papers' recipes, stays as it is: wha
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import math
@@ -43,7 +42,7 @@ from equipoise.perturb.recipe import TOGETHER, Proposal, prepare, replaced
 from equipoise.perturb.trivial import change, trivial_kind
 from studies.caption_halves import captions_of, learning, train2017
 from studies.harness import LANGUAGE, write_packed
-from studies.harness.inputs import HALVES, existing
+from studies.harness.inputs import HALVES, arguments
 from studies.harness.jobs import each
 
 OUT = LANGUAGE / "giveaway.json.gz"
@@ -213,14 +212,13 @@ def _job(jobs: list[tuple[float, Caption]]) -> list[tuple[float, list[Slot]]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shared", type=existing(*HALVES), help="the folder that holds coco/, flickr8k/ and negclip/")
+    parser = arguments(__doc__, *HALVES)
     parser.add_argument("--workers", type=int, default=2)
-    arguments = parser.parse_args()
-    left, blocks = captions(arguments.shared), []
+    given = parser.parse_args()
+    left, blocks = captions(given.shared), []
     while block := list(islice(left, TOGETHER)):
         blocks.append(block)
-    listed = [one for part in each(_job, blocks, arguments.workers, "fork") for one in part]
+    listed = [one for part in each(_job, blocks, given.workers, "fork") for one in part]
     kept: dict[str, dict[str, int]] = {"negative": json.loads(gzip.decompress(OUT.read_bytes()))["negative"]}
     for kind, table in (("positive", "positive"), ("negative", "judged")):
         flow = Flow(listed, kind)

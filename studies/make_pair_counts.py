@@ -1,6 +1,6 @@
 """Counts which words people combine in captions of photos, for telling what fits a place from what does not.
 
-    python -m studies.make_pair_counts DATA
+    python -m studies.make_pair_counts [--shared DATA]
 
 Reads the captions that may be learned from (caption_halves.py); writes src/equipoise/language/data/pairs.json.gz, which
 holds counts alone. Run it again when the tagger or the compounds change.
@@ -8,7 +8,6 @@ holds counts alone. Run it again when the tagger or the compounds change.
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 
 from equipoise.language.caption import Caption
@@ -17,7 +16,7 @@ from equipoise.language.plausibility import CONTENT, places_in, sort_of
 from equipoise.language.vocabulary import exclusive
 from studies.caption_halves import learning
 from studies.harness import LANGUAGE, write_packed
-from studies.harness.inputs import HALVES, existing
+from studies.harness.inputs import HALVES, arguments
 
 OUT = LANGUAGE / "pairs.json.gz"
 OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the images of the first, of so many at least
@@ -33,9 +32,7 @@ def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shared", type=existing(*HALVES), help="the folder that holds coco/, flickr8k/ and negclip/")
-    shared = parser.parse_args().shared
+    shared = arguments(__doc__, *HALVES).parse_args().shared
     counted: dict[str, dict[str, Counter[str]]] = {relation: {} for relation in (*RELATIONS, "where", "scene", "image")}
     chosen = {m.entry.text for line in exclusive() if line.section == "object" for group in line.groups for m in group}
     shown: Counter[str] = Counter()

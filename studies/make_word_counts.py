@@ -1,6 +1,6 @@
 """Counts words and compounds in captions of photos, for drawing replacements as often as people use them.
 
-    python -m studies.make_word_counts DATA
+    python -m studies.make_word_counts [--shared DATA]
 
 Reads the captions of COCO (CC BY 4.0) and Flickr8k that caption_halves.py leaves for learning; writes
 src/equipoise/language/data/counts.json.gz, which holds counts alone.
@@ -8,13 +8,12 @@ src/equipoise/language/data/counts.json.gz, which holds counts alone.
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections import Counter
 
 from studies.caption_halves import learning
 from studies.harness import LANGUAGE, write_packed
-from studies.harness.inputs import HALVES, existing
+from studies.harness.inputs import HALVES, arguments
 
 WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
 
@@ -33,9 +32,7 @@ def wanted_phrases() -> set[tuple[str, ...]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shared", type=existing(*HALVES), help="the folder that holds coco/, flickr8k/ and negclip/")
-    shared = parser.parse_args().shared
+    shared = arguments(__doc__, *HALVES).parse_args().shared
     words: Counter[str] = Counter()
     phrases = wanted_phrases()
     for caption in (text for _, texts in learning(shared) for text in texts):

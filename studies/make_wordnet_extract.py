@@ -9,7 +9,6 @@ above them. WordNet's licence goes along as data/WORDNET_LICENSE.txt.
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -18,7 +17,7 @@ from equipoise.language.forms import noun_lemma, verb_lemma
 from equipoise.language.vocabulary import counts
 from equipoise.language.wordnet import EXTRACT, Data, Synset
 from studies.harness import LANGUAGE, write_packed
-from studies.harness.inputs import existing
+from studies.harness.inputs import arguments, existing
 
 _FILES = {"n": "noun", "v": "verb", "a": "adj"}
 RARE = 3  # words seen less often are mostly misspellings
@@ -120,7 +119,7 @@ def write_extract(data: Data, path: Path) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("folder", type=existing("index.noun", "data.noun"), help="WordNet's database files")
     data = read_folder(parser.parse_args().folder, vocabulary())
     size = write_extract(data, LANGUAGE / EXTRACT)

@@ -23,7 +23,6 @@ as 95.9 % must stand in a home or after a quote.
 
 from __future__ import annotations
 
-import argparse
 import re
 import shlex
 import subprocess
@@ -37,7 +36,7 @@ from typing import NamedTuple
 
 from equipoise.core.files import atomic_write
 from studies.harness import ROOT, SHARED, TABLES, cells, file_name, read_tsv, tables_in, tsv
-from studies.harness.inputs import today
+from studies.harness.inputs import arguments, today
 
 MENU = ROOT / "mkdocs.yml"
 READINGS = "thirty-second thirty-third thirty-fourth thirty-fifth"
@@ -284,16 +283,16 @@ def check(texts: Mapping[str, str], outputs: Mapping[str, str]) -> tuple[dict[st
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--write", action="store_true", help="write the numbers into the pages")
-    arguments = parser.parse_args()
+    given = parser.parse_args()
     with ThreadPoolExecutor(2) as pool:
         outputs = {
             name: out for name, out in zip(COMMANDS, pool.map(printed, COMMANDS), strict=True) if out is not None
         }
     before = pages(ROOT)
     found, wrong = check(before, outputs)
-    if arguments.write:
+    if given.write:
         for page in before.keys() - found.keys():
             (ROOT / page).unlink()
         for page, text in found.items():

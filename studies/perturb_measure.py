@@ -1,8 +1,8 @@
 """Counts what `balanced` makes of captions: coverage, the mix of kinds, trivial positives, what words alone give away.
 
-    python -m studies.perturb_measure --shared DIR [--flickr] [--precision 0.92] [--caps 4,8,16] [--refine] [--limit N]
-    python -m studies.perturb_measure --shared DIR --curve 0.8,0.85,0.9,0.92,0.95,0.97
-    python -m studies.perturb_measure --shared DIR --limit 300 --llm URL --llm-model NAME --cache DIR
+    python -m studies.perturb_measure [--shared DIR] [--precision 0.92] [--caps 4,8,16] [--limit N]
+    python -m studies.perturb_measure --curve 0.8,0.85,0.9,0.92,0.95,0.97
+    python -m studies.perturb_measure --limit 300 --llm URL --llm-model NAME --cache DIR
 
 On the captions that nothing was learned from (caption_halves.py). A lookup of substitutions is learned on half of the
 images and asked about the other half: a pair (from, to) gets the label it had more often, an unknown one a coin.
@@ -13,7 +13,6 @@ first caption of each image, and prints what the judge keeps of the model's.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import time
 import zlib
@@ -25,34 +24,28 @@ from equipoise.data.items import Item, Text
 from equipoise.language.separability import separability
 from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Caption
-from equipoise.perturb.bias.text_baselines import judge_named
-from equipoise.perturb.bias.thinning import KINDS, cap_items, refine_items, substitution
+from equipoise.perturb.bias.thinning import KINDS, cap_items, substitution
 from equipoise.perturb.llm.writer import LlmWriter
 from equipoise.perturb.mix import Mix, described, expected
 from equipoise.perturb.recipe import Perturbed, perturb_caption, perturb_captions
 from equipoise.perturb.recipes import balanced
-from studies.caption_halves import captions_of, coco, flickr
-from studies.harness.inputs import HALVES, existing
+from studies.caption_halves import captions_of, coco
+from studies.harness.inputs import HALVES, arguments
 
 Edits = list[tuple[str, str]]  # (kind, substitution)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--shared", required=True, type=existing(*HALVES), help="the folder that holds coco/, flickr8k/"
-    )
-    parser.add_argument("--flickr", action="store_true", help="Flickr8k's test images instead of COCO's")
+    parser = arguments(__doc__, *HALVES)
     parser.add_argument("--precision", type=float, default=0.92)
     parser.add_argument("--curve", type=lambda text: [float(one) for one in text.split(",")])
     parser.add_argument("--caps", type=lambda text: [int(one) for one in text.split(",")])
-    parser.add_argument("--refine", action="store_true", help="as perturb --refine words,frequency")
     parser.add_argument("--limit", type=int, help="images")
     parser.add_argument("--llm", help="address of a server")
     parser.add_argument("--llm-model")
     parser.add_argument("--cache", help="folder of the model's answers")
     options = parser.parse_args()
-    groups = read_groups(options.shared, options.flickr)[: options.limit]
+    groups = read_groups(options.shared)[: options.limit]
     if options.llm:
         settings = LlmSettings(options.llm, options.llm_model, cache=options.cache, timeout=600)
         _print_llm(groups, options.precision, LlmWriter(llm_for(settings)))
@@ -77,8 +70,6 @@ def main() -> None:
     print(f"{count:,} captions of {len(groups):,} images; {1000 * spent / count:.2f} ms of CPU a caption")
     if options.caps:
         _print_caps(items, images, options.caps)
-    if options.refine:
-        items = _refined(items)
     for name, number in sorted(Counter(name for item in items for name in _kinds(item)).items()):
         print(f"  {number:7,} {number / count:6.1%}  {name}")
     print("\n".join(described(mix_of([found for _, found in made]), count, sum(len(item.positives) for item in items))))
@@ -91,9 +82,7 @@ def main() -> None:
             print(f"words alone, {name}: {one:.1%} one text, {two:.1%} of two")
 
 
-def read_groups(shared: Path, of_flickr: bool) -> list[tuple[str, list[str]]]:
-    if of_flickr:
-        return [(image, [" ".join(text.split()) for text in texts]) for image, texts in flickr(shared, False).items()]
+def read_groups(shared: Path) -> list[tuple[str, list[str]]]:
     records = coco(shared / "coco" / "karpathy_test_first_half.json", learned=False)
     return [(str(r["image"]), [" ".join(text.split()) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
 
@@ -156,11 +145,6 @@ def item_of(name: str, made: Perturbed, caption: str) -> Item:
         tuple(Text(text=each.text, edit=each.edit) for each in listed) for listed in (made.positives, made.negatives)
     )
     return Item(id=name, caption=caption, positives=positives, negatives=negatives)
-
-
-def _refined(items: list[Item]) -> list[Item]:
-    judges = {kind: (judge_named("words", items, kind), judge_named("frequency", items, kind)) for kind in KINDS}
-    return list(refine_items(lambda: items, judges, keep_all=True))
 
 
 def _kinds(item: Item) -> set[str]:

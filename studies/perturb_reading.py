@@ -33,7 +33,7 @@ from equipoise.perturb.recipe import perturb_captions
 from equipoise.perturb.recipes import balanced
 from studies.caption_halves import captions_of, coco, flickr, train2017
 from studies.harness import ROOT, read_rows, table
-from studies.harness.inputs import HALVES, existing
+from studies.harness.inputs import HALVES, arguments, existing
 
 WANTED = {  # sort of edit: how many are read
     "replace positive": 150,
@@ -255,7 +255,7 @@ def _numbers(text: str) -> dict[str, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     make = verbs.add_parser("sheet")
     make.add_argument("corpus", choices=("coco", "karpathy", "flickr8k"))

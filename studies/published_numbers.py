@@ -1,6 +1,6 @@
 """The tables of docs/appendix/published_numbers.md: numbers of real models, recomputed from published files.
 
-    python -m studies.published_numbers [DATA]
+    python -m studies.published_numbers [--shared DATA]
 
 DATA holds the folders that others published (READ below). Nothing here runs a model: scores and outcomes are read as
 `equipoise metrics` reads them. tests/test_published_numbers.py holds the numbers.
@@ -8,7 +8,6 @@ DATA holds the folders that others published (READ below). Nothing here runs a m
 
 from __future__ import annotations
 
-import argparse
 import csv
 from functools import cache
 from pathlib import Path
@@ -20,7 +19,7 @@ from equipoise.evaluation.record import Interval, ItemNumbers, Metrics, Numbers
 from equipoise.published.measuring import published_run
 from equipoise.report.tables import percent
 from studies.harness import SHARED, table
-from studies.harness.inputs import existing
+from studies.harness.inputs import arguments
 from studies.ledger.printed import PRINTED
 
 # Names here; what was printed, and where, is in ledger/printed.py.
@@ -213,10 +212,9 @@ def tables(data: Path = SHARED) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=existing(*READ), nargs="?", default=str(SHARED), help="(default: %(default)s)")
+    parser = arguments(__doc__, *READ)
     try:
-        print("\n\n".join(tables(parser.parse_args().data)))
+        print("\n\n".join(tables(parser.parse_args().shared)))
     except UserError as error:
         parser.error(str(error))
 

@@ -11,7 +11,6 @@ model a point it deserved. replace_clean.toml has the words. Writes src/equipois
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import re
@@ -26,7 +25,7 @@ from equipoise.benchmarks.replace import build as replace
 from equipoise.benchmarks.replace.clean import VERDICTS, Cleaned, fingerprint, sort, texts_of
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item
-from studies.harness.inputs import existing
+from studies.harness.inputs import arguments, existing
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
@@ -306,7 +305,7 @@ def as_json(items: Sequence[Item]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     folders = existing("Relation/vg", "Attribute/vg")
     parser.add_argument("source", type=folders, help="folder of VL-CheckList's annotations")
     items = replace.load(parser.parse_args().source)

@@ -5,7 +5,6 @@ python -m studies.seed_coverage [REPETITIONS]
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.scores import ItemScores
+from studies.harness.inputs import arguments
 
 IMAGES, ITEMS = 100, 200
 RESAMPLES = 300
@@ -57,6 +57,6 @@ def main(repetitions: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("repetitions", type=int, nargs="?", default=200)
     main(parser.parse_args().repetitions)

@@ -9,7 +9,6 @@ here; score them once, with `equipoise eval hf:OUT/run/model --bench world-swap,
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from functools import partial
@@ -25,6 +24,7 @@ from equipoise.train.data.batches import Part
 from equipoise.train.run.loop import Hardware, train
 from equipoise.world.splits import TESTS, UNSEEN, world_items, write_world
 from studies import world_model as world
+from studies.harness.inputs import arguments
 from studies.harness.jobs import each
 from studies.world_captions import PretrainingImages, PretrainingItems
 
@@ -59,34 +59,34 @@ def pretraining_part(total: int) -> Part:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("out", type=Path)
     for name in ("scenes", "steps", "batch"):
         parser.add_argument(f"--{name}", type=int, default=world.PRETRAINING[name])
     parser.add_argument("--device", default="auto")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
-    arguments = parser.parse_args()
-    out: Path = arguments.out
+    given = parser.parse_args()
+    out: Path = given.out
     started = time.monotonic()
 
     seed, warmup = (int(world.PRETRAINING[name]) for name in ("seed", "warmup_steps"))
     world.save(world.build_model(seed), out / "untrained")
-    part = pretraining_part(arguments.scenes)
+    part = pretraining_part(given.scenes)
     print(f"{len(part.items):,} pictures drawn after {time.monotonic() - started:.0f} s", flush=True)
-    untrained = load_model(f"hf:{out / 'untrained'}", device=arguments.device)
+    untrained = load_model(f"hf:{out / 'untrained'}", device=given.device)
     assert isinstance(untrained, ClipModel)
     folder = train(
-        world.pretraining("world_base", arguments.steps, arguments.batch, min(warmup, arguments.steps), seed),
+        world.pretraining("world_base", given.steps, given.batch, min(warmup, given.steps), seed),
         [part],
         untrained,
         out / "run",
         # compiling takes longer than so small a model gains by it
-        hardware=Hardware(arguments.device, arguments.workers, compiled=False),
+        hardware=Hardware(given.device, given.workers, compiled=False),
     )
     trained = time.monotonic()
     print(f"trained after {trained - started:.0f} s", flush=True)
 
-    base = load_model(f"hf:{folder}", device=arguments.device)
+    base = load_model(f"hf:{folder}", device=given.device)
     found = {}
     for test in (*TESTS, *UNSEEN):
         items = list(world_items("validation", VALIDATION, 0, (test,)))

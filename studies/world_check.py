@@ -5,12 +5,12 @@ python -m studies.world_check
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from equipoise.core.progress import progress
 from equipoise.world.sentences import holds
 from equipoise.world.splits import BALANCED, TESTS, UNSEEN, case_at
+from studies.harness.inputs import arguments
 
 COUNT = 10_000
 
@@ -37,7 +37,7 @@ def check(count: int = COUNT, seed: int = 1) -> tuple[int, int, int]:
 
 
 def main() -> int:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    arguments(__doc__).parse_args()
     captions, positives, negatives = check()
     print(
         f"{COUNT:,} items: {captions} wrong captions, {positives} wrong hard positives, "

@@ -9,7 +9,6 @@ A second call continues where the first stopped.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from equipoise.demo import in_lines, measure
 from equipoise.demo.numbers import Models, changes, findings, value_of
 from equipoise.demo.stories import BASE, BOTH, CONTROL, OURS, ROWS, STEPS, USUAL, Row, Story, world_story
 from equipoise.models import load_model
+from studies.harness.inputs import arguments
 
 KAMATH = "hard_positives_kamath_2024"
 MORE = (  # what the photographs' tables have besides
@@ -89,7 +89,7 @@ def agreement(world: Mapping[str, Mapping[str, float]], photos: Mapping[str, Map
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--tests", type=int, default=10_000, help="items of each test")

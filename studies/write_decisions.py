@@ -8,7 +8,6 @@ is up to date.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import re
 import textwrap
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from studies.harness import ROOT
+from studies.harness.inputs import arguments
 
 PACKAGE = ROOT / "src" / "equipoise"
 PAGE = ROOT / "docs" / "appendix" / "decisions.md"
@@ -93,6 +93,6 @@ def _benchmarks() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    arguments(__doc__).parse_args()
     PAGE.write_text(page(), encoding="utf-8")
     print(f"wrote {PAGE}")

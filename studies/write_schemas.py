@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
 from equipoise.core.files import write_json
 from equipoise.evaluation.record import RunRecord
+from studies.harness.inputs import arguments
 
 RESULT = Path(__file__).resolve().parents[1] / "docs" / "result.schema.json"
 
@@ -18,6 +18,6 @@ def result_schema() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    arguments(__doc__).parse_args()
     write_json(RESULT, result_schema())
     print(f"wrote {RESULT}")

@@ -1,4 +1,4 @@
-"""What a script reads must be there before it writes anything: `type=existing(...)` of an argparse argument.
+"""Arguments of scripts. What one reads must be there before it writes anything: `type=existing(...)`.
 
 A missing file ends the script with exit code 2 and a sentence that names the file and where it comes from.
 """
@@ -29,13 +29,12 @@ COCO = "coco/karpathy_test_first_half.json"
 HALVES = (COCO, "flickr8k/captions.tsv", "flickr8k/Flickr_8k.testImages.txt", "negclip/valid_neg_clip.tsv")
 
 
-def arguments(about: str | None) -> argparse.ArgumentParser:
-    """--help is the script's docstring as it stands."""
-    return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-
-
-def add_shared(parser: argparse.ArgumentParser, *files: str) -> None:
-    parser.add_argument("--shared", type=existing(*files), default=str(SHARED), help="(default: %(default)s)")
+def arguments(about: str | None, *shared: str) -> argparse.ArgumentParser:
+    """--help is the script's docstring as it stands; with `shared`, --shared is a folder that holds these files."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if shared:
+        parser.add_argument("--shared", type=existing(*shared), default=str(SHARED), help="(default: %(default)s)")
+    return parser
 
 
 def existing(*files: str) -> Callable[[str], Path]:

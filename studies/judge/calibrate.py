@@ -18,7 +18,6 @@ says. --write: writes src/equipoise/language/data/calibration.json.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import random
@@ -33,7 +32,7 @@ import numpy as np
 from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Caption, dial
 from equipoise.perturb.dial import ALONE, HIGHEST, LIKELY, LOWEST, accepted, logit, positive_kind
-from equipoise.perturb.judge import SORTS
+from equipoise.perturb.judge import SORTS, Pair, reading_of
 from equipoise.perturb.operations.counts import Exchange
 from equipoise.perturb.operations.replace import distinct, with_doubt
 from equipoise.perturb.operations.swap_candidates import exchanges, kind_of_swap
@@ -42,8 +41,7 @@ from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import balanced
 from studies.caption_halves import captions_of, coco, flickr, train2017
 from studies.harness import LANGUAGE, read_rows
-from studies.harness.inputs import HALVES, existing
-from studies.judge.check import chance, proposal
+from studies.harness.inputs import HALVES, arguments, existing
 from studies.perturb_reading import READ_BEFORE
 
 OUT = LANGUAGE / "calibration.json"
@@ -154,6 +152,20 @@ def read_strict(path: Path) -> list[Verdict]:
     return found
 
 
+def chance(row: dict[str, Any]) -> float:
+    reading = reading_of(Caption(row["caption"], tuple(row["others"])))
+    if row["op"] == "swap":
+        first, second = tuple(row["first"]), tuple(row["second"])
+        pair = Pair(SORTS.index(row["sort"]), first, second, row["into_first"], row["into_second"])
+        return float(reading.swaps([pair])[0, 0])
+    return float(reading.chances([proposal(row)])[0, 0])
+
+
+def proposal(row: dict[str, Any]) -> Proposal:
+    start, end = row["span"]
+    return Proposal(start, end, row["to"], row["target"], row["by"], 1.0, row.get("mark") or "")
+
+
 def regression(x: Any, y: Any, pull: Any) -> Any:
     """Weights of a logistic regression, pulled to nought."""
     weights = np.zeros(x.shape[1])
@@ -222,9 +234,8 @@ def _mean_written(captions: list[dict[str, Any]], bound: float) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__, *HALVES)
     parser.add_argument("verdicts", type=existing())
-    parser.add_argument("--shared", type=existing(*HALVES), required=True)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     blind, right = read_blind(options.shared)

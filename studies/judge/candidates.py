@@ -18,7 +18,6 @@ Flickr8k's photos. Nothing of the captions that are measured (caption_halves.py)
 
 from __future__ import annotations
 
-import argparse
 import csv
 import functools
 import gzip
@@ -40,7 +39,7 @@ from equipoise.perturb.operations.swap_candidates import exchanges
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import CHECKS
 from studies.caption_halves import captions_of, coco, flickr, train2017
-from studies.harness.inputs import HALVES, existing
+from studies.harness.inputs import HALVES, arguments, existing
 
 RECIPE = get_recipe("balanced")
 KEPT = tuple(check for check in CHECKS if check is not plausible)  # what the judge has no say in
@@ -276,7 +275,7 @@ def _texts(caption: Caption) -> dict[Pair, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     one = verbs.add_parser("pool")
     one.add_argument("--passed", action="store_true", help="only what the judge lets pass")

@@ -16,7 +16,6 @@ for captions that have none. Minutes on a GPU, days without.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from studies.harness.inputs import existing
+from studies.harness.inputs import arguments, existing
 from studies.judge.examples import Arrays, Data, vocabulary
 from studies.judge.model import Judge, first_vectors, read_again, write
 
@@ -130,7 +129,7 @@ def report(net: Judge, unseen: Arrays, device: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("verdicts", type=existing())
     parser.add_argument("--pool", nargs=2, type=existing(), action="append", required=True, metavar=("POOL", "SCORES"))
     parser.add_argument(

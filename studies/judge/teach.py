@@ -9,7 +9,6 @@ pass, may be true, implausible, no good English: the mean of the seeds. Minutes 
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer
 
-from studies.harness.inputs import existing
+from studies.harness.inputs import arguments, existing
 
 EPOCHS, BATCH, RATE, HEAD_RATE, LONGEST, SMOOTHING = 3, 128, 8e-5, 5e-4, 128, 0.03
 
@@ -103,7 +102,7 @@ def asked(teacher: Teacher, data: tuple[Tensor, Tensor, Tensor], device: str) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("encoder", type=existing())
     parser.add_argument("verdicts", type=existing())
     parser.add_argument("pool", type=existing())

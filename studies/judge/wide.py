@@ -10,7 +10,6 @@ Half or more of what comes out is bad: that is what verdicts are for. The lines 
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import random
@@ -27,7 +26,7 @@ from equipoise.perturb import Caption
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from studies.caption_halves import captions_of
 from studies.caption_halves import learning as all_learning
-from studies.harness.inputs import HALVES, existing
+from studies.harness.inputs import HALVES, arguments
 from studies.judge.candidates import KEPT, learning, row_of
 
 TARGETS = {"noun": "object", "verb": "action", "adjective": "attribute"}
@@ -166,8 +165,7 @@ def _written(caption: Caption, unit: Unit, word: str, at_random: bool) -> Iterat
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shared", type=existing(*HALVES), required=True)
+    parser = arguments(__doc__, *HALVES)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--captions", type=int, default=16_000)
     parser.add_argument("--seed", type=int, default=4242)

@@ -9,7 +9,6 @@ SugarCrepe count against the queue, as nobody has listed them.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from equipoise.data.items import Item
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.published.reading import read_any
 from equipoise.published.sheets import PublishedScores
-from studies.harness.inputs import existing
+from studies.harness.inputs import arguments
 
 FLIPPED, QUEUE = 0.02, 0.04
 
@@ -108,24 +107,19 @@ def interval(values: np.ndarray, draw: np.random.Generator) -> tuple[float, floa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--shared",
-        type=existing(
-            "bivlc", "published_scores/sugarcrepe", "published_scores/sugarcrepe_gpt4v", "published_scores/bivlc"
-        ),
-        default="../shared/data",
+    parser = arguments(
+        __doc__, "bivlc", *(f"published_scores/{name}" for name in ("sugarcrepe", "sugarcrepe_gpt4v", "bivlc"))
     )
     parser.add_argument("--draws", type=int, default=20)
-    arguments = parser.parse_args()
-    outcomes, items = result_sets(arguments.shared)
+    given = parser.parse_args()
+    outcomes, items = result_sets(given.shared)
     answers, raw, notes = tables(outcomes, items)
     print(f"{len(answers.ids):,} pairs")
     for name, one in outcomes.items():
         print(f"  {name}: {100 * np.mean(list(one.values())):.1f} % right of {len(one):,}")
     print("\n".join(f"  note: {note}" for note in notes))
 
-    trials = [trial(answers, raw, seed) for seed in range(arguments.draws)]
+    trials = [trial(answers, raw, seed) for seed in range(given.draws)]
     draw = np.random.default_rng(0)
     share = round(FLIPPED * len(answers.ids))
     print(f"\n{share} flipped labels ({FLIPPED:.0%}), found in the first {QUEUE:.0%} of the queue, {len(trials)} draws")

@@ -1,12 +1,12 @@
 """Prints the numbers of published logs and of text-to-image scorers next to those that their notes state.
 
-python -m studies.ledger.logs [DATA], with harness_logs/ and t2i_scores/ below it. Exit code 1 where a number differs
-that no reason is given for.
+python -m studies.ledger.logs [--shared DATA]
+
+Exit code 1 where a number differs that no reason is given for.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import re
@@ -25,7 +25,7 @@ from equipoise.published.logs import vlmevalkit
 from equipoise.published.logs.reading import read_logs
 from equipoise.published.logs.said import Log
 from equipoise.published.measuring import log_runs, published_run
-from studies.harness import SHARED
+from studies.harness.inputs import arguments
 
 STATED = {
     "blip1": (81.1, 80.9, 74.2, 13.7),
@@ -186,12 +186,7 @@ def _table(path: Path) -> Iterator[dict[str, str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, nargs="?", default=SHARED, help="(default: %(default)s)")
-    data = parser.parse_args().data
-    for name in ("harness_logs", "t2i_scores"):
-        if not (data / name).is_dir():
-            parser.error(f"{data}: no folder {name} in it")
+    data = arguments(__doc__, "harness_logs", "t2i_scores").parse_args().shared
     wrong = 0
     print("| source | number | stated | found | |\n| --- | --- | --- | --- | --- |")
     for one in (*logs(data / "harness_logs"), *scorers(data / "t2i_scores")):

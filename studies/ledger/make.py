@@ -8,7 +8,6 @@ mteb's totals are listed as they were published. `--markdown` prints the table o
 
 from __future__ import annotations
 
-import argparse
 import base64
 import hashlib
 import math
@@ -30,7 +29,7 @@ from equipoise.report import svg
 from equipoise.report.gallery import embedded
 from equipoise.report.page import page_part
 from studies.harness import table
-from studies.harness.inputs import existing
+from studies.harness.inputs import arguments
 from studies.ledger import twice
 from studies.ledger.answers import SOURCES, Bench, Entry, Floats, Ledger, read_all
 from studies.ledger.siglip import history
@@ -336,16 +335,15 @@ def markdown(shared: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shared", type=existing(*NEEDED), default="../shared/data")
+    parser = arguments(__doc__, *NEEDED)
     parser.add_argument("--out", type=Path, default=Path("ledger.html"))
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/ledger.md")
-    arguments = parser.parse_args()
-    if arguments.markdown:
-        print(markdown(arguments.shared))
+    given = parser.parse_args()
+    if given.markdown:
+        print(markdown(given.shared))
         return
-    write_own(arguments.out, page(arguments.shared), MARK)
-    print(f"wrote {arguments.out}")
+    write_own(given.out, page(given.shared), MARK)
+    print(f"wrote {given.out}")
 
 
 if __name__ == "__main__":

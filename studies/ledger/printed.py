@@ -1,6 +1,6 @@
 """Every number that the sources of published answers print, next to ours: met to the digit, or why not.
 
-    python -m studies.ledger.printed [DATA]
+    python -m studies.ledger.printed [--shared DATA]
 
 Prints a table and ends with 1 where a number is neither met nor explained. tests/studies/test_printed.py runs it where
 the files are. `WHERE` says where each source prints its numbers.
@@ -10,7 +10,6 @@ only plotted, and nobody prints numbers of VSR's answers by Qwen2-VL or What's U
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,7 +22,8 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Summary
 from equipoise.published.measuring import published_run
 from equipoise.published.reading import read_any
-from studies.harness import SHARED, read_rows, table
+from studies.harness import read_rows, table
+from studies.harness.inputs import arguments
 
 PARTS = ("text", "image", "group")
 
@@ -166,11 +166,7 @@ def siglip(data: Path) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, nargs="?", default=SHARED, help="(default: %(default)s)")
-    data = parser.parse_args().data
-    if not (data / "published_scores").is_dir():
-        parser.error(f"{data}: no folder published_scores in it")
+    data = arguments(__doc__, "published_scores").parse_args().shared
     found = list(numbers(data))
     lines = [
         [one.source, one.model, " / ".join(one.printed), " / ".join(one.ours), "met" if one.met else one.why]

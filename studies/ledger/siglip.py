@@ -5,12 +5,11 @@ python -m studies.ledger.siglip --shared ../shared/data
 
 from __future__ import annotations
 
-import argparse
 import csv
 from pathlib import Path
 
 from studies.harness import table
-from studies.harness.inputs import existing
+from studies.harness.inputs import arguments
 
 TASKS = ("SugarCrepe", "AROCocoOrder", "AROFlickrOrder")  # those with a result from before the change
 
@@ -29,9 +28,7 @@ def history(shared: Path) -> dict[str, dict[str, tuple[float, float]]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shared", type=existing("published_scores/mieb_siglip_history.csv"), default="../shared/data")
-    models = history(parser.parse_args().shared)
+    models = history(arguments(__doc__, "published_scores/mieb_siglip_history.csv").parse_args().shared)
     lines = [[model, *(f"{tasks[task][0]} → {tasks[task][1]}" for task in TASKS)] for model, tasks in models.items()]
     print(table(("checkpoint", *TASKS), lines))
     for task in TASKS:

@@ -25,6 +25,7 @@ from equipoise.cli.train import settings_of
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write
 from studies.harness import ROOT, read_tsv, tables_in, tsv, write_tables
+from studies.harness.inputs import arguments
 from studies.tables.lib import jobs
 from studies.tables.lib.form import Form
 from studies.tables.lib.keep import keep
@@ -50,7 +51,7 @@ table](../tasks/reproduce.md) says which files each table needs, where to get th
 [Both papers on COCO photos](../coco.md) has their recipes on smaller models.
 
 {about}"""
-KEPT = """The scores of every item are in `studies/tables/results/scores.npz`; `python -m studies.recompute papers`
+KEPT = """The scores of every item are in `studies/tables/results/scores.npz`; `python -m studies.recompute`
 recomputes random cells of these files from them, without this package's code."""
 AS_FILES = """Plain text, columns divided by tabs. `python -m studies.tables.table NAME` makes one; NAME is the file's,
 without the number at its end."""
@@ -63,7 +64,7 @@ def options() -> argparse.ArgumentParser:
     listed = "\n".join(f"    {job.file:<30} {job.label}" for job in files)
     names = textwrap.fill(", ".join(ALL), 110, initial_indent="", subsequent_indent="    ")
     about = (__doc__ or "").replace("{names}", names).replace("{checkpoints}", listed)
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(about)
     parser.add_argument("names", nargs="+", metavar="NAME", choices=[*ALL, "all"], help="tables, or all")
     parser.add_argument("--real", action="store_true", help="on COCO and Visual Genome with ViT-B/32; needs --data")
     parser.add_argument("--data", type=Path, help="folder of the real form's data")

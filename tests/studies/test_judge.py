@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -215,19 +214,3 @@ def test_verdicts_that_are_kept_can_be_read(module: Callable[[str], Any]) -> Non
     rows = list(made._stored(made.Path(made.__file__).with_name("verdicts.tsv.gz")))
     assert len(rows) > 62_757
     assert set(rows[0]) <= set(made.FIELDS) and all(row["verdict"] in {"0", "1", "2", "3"} for row in rows)
-
-
-def test_what_the_judge_knows_of_verdicts_is_counted(
-    module: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    check = module("check")
-    assert check.area(np.array([0.9, 0.2, 0.5]), np.array([True, False, False])) == 1.0
-    assert check.area(np.array([0.5, 0.5, 0.9]), np.array([True, False, False])) == 0.25
-    about = {"sheet": 7, "corpus": "coco", "caption": "A man rides a horse", "others": [], "op": "replace"}
-    edit = {"target": "object", "by": "lexicon", "span": [2, 5]}
-    rows = [{**about, **edit, "to": "woman", "verdict": 0}, {**about, **edit, "to": "water", "verdict": 2}]
-    rows.append({**rows[1], "sheet": 8})
-    (tmp_path / "v.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    monkeypatch.setattr(sys, "argv", ["check.py", str(tmp_path / "v.jsonl"), "--sheets", "7"])
-    check.main()
-    assert "object, coco: 50.0% of 2 passed, area 1.000" in capsys.readouterr().out

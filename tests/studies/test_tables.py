@@ -507,7 +507,7 @@ def test_only_the_whole_quick_form_writes_into_docs(
 
 
 def recompute(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "studies" / "recompute.py"), "papers", *arguments]
+    command = [sys.executable, str(ROOT / "studies" / "recompute.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -5,10 +5,10 @@ python -m studies.tables.lib.guide
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from studies.harness import table
+from studies.harness.inputs import arguments
 from studies.tables.lib.pages import ALL
 from studies.tables.lib.real import BASE, PHOTOS, Real
 from studies.tables.lib.show import GONE
@@ -58,5 +58,5 @@ def _short(text: str) -> str:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
+    arguments(__doc__).parse_args()
     print(guide())
