@@ -25,10 +25,10 @@ from equipoise.language.separability import separability
 from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Caption
 from equipoise.perturb.bias.thinning import KINDS, cap_items, substitution
-from equipoise.perturb.llm.writer import LlmWriter
-from equipoise.perturb.mix import Mix, described, expected
+from equipoise.perturb.llm.recipes import LlmWriter
 from equipoise.perturb.recipe import Perturbed, perturb_caption, perturb_captions
 from equipoise.perturb.recipes import balanced
+from equipoise.perturb.run.counts import Mix, described, expected
 from studies.caption_halves import captions_of, coco
 from studies.harness.inputs import HALVES, arguments
 

@@ -33,9 +33,8 @@ from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Caption, dial
 from equipoise.perturb.dial import ALONE, HIGHEST, LIKELY, LOWEST, accepted, logit, positive_kind
 from equipoise.perturb.judge import SORTS, Pair, reading_of
-from equipoise.perturb.operations.counts import Exchange
 from equipoise.perturb.operations.replace import distinct, with_doubt
-from equipoise.perturb.operations.swap_candidates import exchanges, kind_of_swap
+from equipoise.perturb.operations.swap_candidates import Exchange, exchanges, kind_of_swap
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import balanced

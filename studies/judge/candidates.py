@@ -34,8 +34,7 @@ from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Caption, get_recipe
 from equipoise.perturb.checks.meaning import plausible
 from equipoise.perturb.judge import SORTS, Pair, reading_of
-from equipoise.perturb.operations.counts import Exchange
-from equipoise.perturb.operations.swap_candidates import exchanges
+from equipoise.perturb.operations.swap_candidates import Exchange, exchanges
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import CHECKS
 from studies.caption_halves import captions_of, coco, flickr, train2017

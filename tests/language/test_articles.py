@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.language.articles import article_for, fix_articles
+from equipoise.language.forms import article_for, fix_articles
 
 AN = """hour hourglass honest honour honorary heir heirloom herb umbrella umpire uncle unidentified unimportant
 uninhabited unimpressed unusual urban urn usher ugly utter upright unlit unopened onerous orange elephant egg eight

@@ -12,7 +12,7 @@ import pytest
 
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.language.separability import Rows, fit, separability, words_of
-from equipoise.perturb.bias.text_baselines import judge_named
+from equipoise.perturb.bias.thinning import judge_named
 
 NOUNS = "cat dog horse bird sheep cow bear zebra giraffe elephant".split()
 COLORS = "red blue green black white brown gray pink".split()

@@ -11,10 +11,10 @@ import pytest
 from equipoise.core.errors import UserError
 from equipoise.perturb import Caption, Setup, dial, perturb_caption, perturb_file
 from equipoise.perturb.dial import ALONE, LIKELY, Dial, accepted, calibration, positive_kind
-from equipoise.perturb.mix import Mix, described, expected
 from equipoise.perturb.operations.replace import is_of_people, passing, replace_best
 from equipoise.perturb.recipe import Candidate, perturb_captions
 from equipoise.perturb.recipes import balanced
+from equipoise.perturb.run.counts import Mix, described, expected
 from equipoise.perturb.trivial import kind_of_edit, trivial_kind
 
 TEXTS = [

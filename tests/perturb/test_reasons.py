@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.perturb import Caption, get_recipe, perturb_caption
-from equipoise.perturb.run.shards import reason_class
+from equipoise.perturb.run.counts import reason_class
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "perturb"
 CAPTIONS = [

@@ -12,7 +12,7 @@ import pytest
 from tests import own_records
 
 from equipoise.core.errors import UserError
-from equipoise.language.articles import article_for
+from equipoise.language.forms import article_for
 from equipoise.perturb import RECIPES, Caption, get_recipe, perturb_caption
 from equipoise.perturb.operations.swap_negative import swap_across
 

@@ -20,7 +20,7 @@ from equipoise.audit.shortcuts import detector, shortcuts
 from equipoise.benchmarks import check
 from equipoise.benchmarks.ceilings import as_read, has_words_of
 from equipoise.data.items import Item, Text
-from equipoise.language.articles import fix_articles
+from equipoise.language.forms import fix_articles
 from equipoise.perturb.checks.form import broken_by_edit
 from equipoise.perturb.sources.captions import OtherCaptions
 

@@ -18,8 +18,7 @@ from equipoise.audit.record import Detector, Example, Share, Shortcut
 from equipoise.core import stats
 from equipoise.data.items import Item
 from equipoise.language.separability import Rows, fit, fold_of, group_of, separability, words_of
-from equipoise.perturb.bias.text_baselines import judge_named
-from equipoise.perturb.bias.thinning import Kind
+from equipoise.perturb.bias.thinning import Kind, judge_named
 
 KINDS: tuple[Kind, ...] = ("negatives", "positives")
 LEAST = 20  # pairs; fewer say nothing

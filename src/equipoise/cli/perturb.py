@@ -197,7 +197,7 @@ def describe(report: dict[str, Any]) -> str:
     All counts and reasons are in the report file, and `--json` prints it.
     """
     from equipoise.core.answer_store import from_cache
-    from equipoise.perturb.mix import described
+    from equipoise.perturb.run.counts import described
 
     captions, rate = report["captions"], report["captions"] / max(report["seconds"], 1e-9)
     lines = [

@@ -18,8 +18,7 @@ from equipoise.language.caption import Caption
 from equipoise.language.vocabulary import SECTIONS, Section
 from equipoise.perturb.checks import form, meaning
 from equipoise.perturb.dial import HIGHEST, LOWEST, PRECISION, Dial
-from equipoise.perturb.llm.recipes import LLM_RECIPES, PROMPTS, llm_recipe
-from equipoise.perturb.llm.writer import LlmWriter
+from equipoise.perturb.llm.recipes import LLM_RECIPES, PROMPTS, LlmWriter, llm_recipe
 from equipoise.perturb.operations import papers
 from equipoise.perturb.operations import replace as replacing
 from equipoise.perturb.operations import swap_negative as swap
@@ -28,11 +27,10 @@ from equipoise.perturb.operations.converse import converse_positive
 from equipoise.perturb.operations.swap_candidates import prepare_swaps, swap_judged
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Both, Check, Op, Recipe, Slot, Source
-from equipoise.perturb.sources.alternations import Alternations
 from equipoise.perturb.sources.captions import OtherCaptions
 from equipoise.perturb.sources.fillers import Fillers
-from equipoise.perturb.sources.lexicon import Lexicon
-from equipoise.perturb.sources.wordnet import WordNetSource
+from equipoise.perturb.sources.lexicon import Lexicon, WordNetSource
+from equipoise.perturb.trivial import Alternations
 
 CHECKS: tuple[Check, ...] = (
     form.changed,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, load_items, texts, write_items
 from equipoise.language.separability import separability
-from equipoise.perturb.bias.text_baselines import judge_named
-from equipoise.perturb.bias.thinning import refine, refine_file, refine_items
+from equipoise.perturb.bias.thinning import judge_named, refine, refine_file, refine_items
 
 GAP = st.one_of(st.just(0.0), st.just(1.0), st.just(-1.0), st.floats(-1, 1))
 

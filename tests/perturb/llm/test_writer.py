@@ -10,7 +10,7 @@ from tests.perturb.llm.test_llm import Server, chat, server, settings
 from equipoise.core.llm_client import Answer, Llm, LlmSettings
 from equipoise.data.items import load_items
 from equipoise.perturb import Caption, Setup, perturb_file
-from equipoise.perturb.llm.writer import LlmWriter
+from equipoise.perturb.llm.recipes import LlmWriter
 from equipoise.perturb.operations.replace import Judged, judged_of
 from equipoise.perturb.recipes import balanced
 

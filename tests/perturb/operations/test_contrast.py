@@ -10,10 +10,10 @@ import pytest
 from equipoise.language.vocabulary import Section
 from equipoise.perturb import Caption
 from equipoise.perturb.dial import Dial, calibration
-from equipoise.perturb.mix import Mix, described
 from equipoise.perturb.operations import contrast as module
 from equipoise.perturb.recipe import Candidate, Kind, Proposal, perturb_captions
 from equipoise.perturb.recipes import balanced
+from equipoise.perturb.run.counts import Mix, described
 
 TEXTS = [
     "A man is riding a brown horse on a beach",

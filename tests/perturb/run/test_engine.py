@@ -25,9 +25,9 @@ from equipoise.data.items import load_items
 from equipoise.data.readers.captions.groups import read_captions
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run import shards
+from equipoise.perturb.run.counts import reason_class
 from equipoise.perturb.run.engine import perturb_file, report_path, sample_items
-from equipoise.perturb.run.parts import Parts
-from equipoise.perturb.run.shards import reason_class, shards_of
+from equipoise.perturb.run.shards import Parts, shards_of
 
 SUBJECTS = ("a man", "a woman", "two dogs", "a cat and a dog", "a young boy", "three sheep", "a couple of people")
 ACTIONS = ("sitting on", "standing next to", "walking near", "lying under", "running behind")

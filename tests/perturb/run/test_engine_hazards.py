@@ -16,7 +16,7 @@ from equipoise.core.errors import Busy, InTheWay, OtherRun, UserError
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run import engine
 from equipoise.perturb.run.engine import perturb_file, report_path
-from equipoise.perturb.run.parts import Parts
+from equipoise.perturb.run.shards import Parts
 
 SETUP = Setup("hard_positives_rules")
 LINES = "".join(f"a man and a dog on a {colour} couch\n" for colour in "red blue green black white brown".split())

@@ -6,8 +6,8 @@ import pytest
 
 from equipoise.language.vocabulary import Section
 from equipoise.perturb import Caption
-from equipoise.perturb.sources.alternations import Alternations
 from equipoise.perturb.sources.captions import OtherCaptions, kinds
+from equipoise.perturb.trivial import Alternations
 
 
 def said(caption: Caption, target: Section, true: bool) -> set[str]:

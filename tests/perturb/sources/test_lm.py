@@ -16,7 +16,7 @@ from equipoise.data.identity import of_folder
 from equipoise.data.items import Item
 from equipoise.language.caption import Caption
 from equipoise.language.language_model import CausalLM
-from equipoise.perturb.bias.text_baselines import judge_named
+from equipoise.perturb.bias.thinning import judge_named
 from equipoise.perturb.recipe import perturb_caption
 from equipoise.perturb.recipes import Setup, get_recipe
 from equipoise.perturb.run.engine import perturb_file

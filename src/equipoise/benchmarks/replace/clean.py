@@ -19,7 +19,7 @@ from equipoise.benchmarks.replace import build as replace
 from equipoise.core.errors import UserError
 from equipoise.core.files import sha256_json
 from equipoise.data.items import Item, Text
-from equipoise.language.articles import fix_articles
+from equipoise.language.forms import fix_articles
 
 VERDICTS = DATA / "replace" / "clean.json"
 REASONS: dict[str, str] = stored("replace/words")["reasons"]

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from equipoise.language.articles import article_for
+from equipoise.language.forms import article_for
 from equipoise.language.vocabulary import read_data
 from equipoise.perturb.recipe import Proposal
 

@@ -6,9 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from equipoise.language.articles import article_for
 from equipoise.language.caption import Caption
-from equipoise.language.forms import noun_lemma, verb_lemma
+from equipoise.language.forms import article_for, noun_lemma, verb_lemma
 from equipoise.language.vocabulary import members, word_set
 from equipoise.perturb.recipe import Candidate
 

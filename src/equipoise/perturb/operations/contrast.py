@@ -10,9 +10,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from equipoise.language.articles import article_for
 from equipoise.language.caption import Caption, NounPhrase
-from equipoise.language.forms import write_edit
+from equipoise.language.forms import article_for, write_edit
 from equipoise.language.vocabulary import SECTIONS, members, word_set
 from equipoise.perturb.dial import Dial, accepted, rate_of
 from equipoise.perturb.operations.replace import BOUNDED, UNKNOWN, dial_for, is_bounded, judged_of, kind_of, with_doubt

@@ -13,16 +13,7 @@ from typing import NamedTuple
 from equipoise.language.caption import SAME_PLURAL, Caption, Unit
 from equipoise.language.plausibility import COLOURS
 from equipoise.language.vocabulary import word_list, word_set
-from equipoise.language.wordnet import (
-    WORDNET,
-    is_animate,
-    is_food,
-    is_garment,
-    is_person,
-    is_thing,
-    same_sort,
-    sets_of,
-)
+from equipoise.language.wordnet import WORDNET, is_animate, is_food, is_garment, is_person, is_thing, same_sort, sets_of
 from equipoise.perturb.operations.list_members import (
     FILMED,
     LOTS,

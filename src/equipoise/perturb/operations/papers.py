@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from equipoise.data.items import Target
-from equipoise.language.articles import article_for
 from equipoise.language.caption import Caption, Unit
 from equipoise.language.collocations import is_seen_with
-from equipoise.language.forms import inflect, verb_lemma
+from equipoise.language.forms import article_for, inflect, verb_lemma
 from equipoise.language.tagging import Token, tag
 from equipoise.language.vocabulary import Section, count, exclusive, word_list
 from equipoise.language.wordnet import WORDNET, is_animate

@@ -12,9 +12,8 @@ import random
 import re
 from collections.abc import Iterator
 
-from equipoise.language.articles import article_for
 from equipoise.language.caption import Caption
-from equipoise.language.forms import article_before
+from equipoise.language.forms import article_before, article_for
 from equipoise.language.plausibility import COLOURS
 from equipoise.language.vocabulary import word_set
 from equipoise.language.wordnet import is_animate

@@ -19,11 +19,19 @@ from equipoise.data.identity import of_code
 from equipoise.data.items import Item
 from equipoise.data.readers.captions.groups import caption_files, read_captions
 from equipoise.language.separability import separability
-from equipoise.perturb.bias.text_baselines import check_judge, judge_identity, judge_named
-from equipoise.perturb.bias.thinning import KINDS, Judges, cap_file, even_file, refine_file
+from equipoise.perturb.bias.thinning import (
+    KINDS,
+    Judges,
+    cap_file,
+    check_judge,
+    even_file,
+    judge_identity,
+    judge_named,
+    refine_file,
+)
 from equipoise.perturb.recipes import Setup
-from equipoise.perturb.run.parts import Parts, in_words
-from equipoise.perturb.run.shards import SHARD, Advance, Found, Shard, having, run_shard, shards_of, summed
+from equipoise.perturb.run.counts import having, summed
+from equipoise.perturb.run.shards import SHARD, Advance, Found, Parts, Shard, in_words, run_shard, shards_of
 
 Engine = Literal["local", "ray"]
 ENGINES: tuple[Engine, ...] = ("local", "ray")

@@ -17,8 +17,7 @@ from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write
 from equipoise.data.readers.captions.groups import Group, Record
 from equipoise.perturb.recipes import Setup
-from equipoise.perturb.run.parts import Parts
-from equipoise.perturb.run.shards import Advance, Found, Shard, run_shard
+from equipoise.perturb.run.shards import Advance, Found, Parts, Shard, run_shard
 
 
 def run_ray(setup: Setup, parts: Parts, shards: Iterator[Shard], workers: int, found: Found, advance: Advance) -> None:

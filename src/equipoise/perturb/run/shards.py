@@ -3,33 +3,151 @@
 Several recipes, and the item that was there before, make one item together, as in the training set of Kamath et al.
 2024. Every recipe draws as it does alone, so a union holds what its parts hold. Nothing that was there goes; what one
 recipe calls right and another wrong is kept from whoever said it first, and counted.
+
+The finished parts of a long run lie beside its output, so that a killed run goes on where it stopped.
+`OUT.parts/manifest.json` says whose parts these are: input, recipe, seed and the code and word lists that wrote them.
+`NNNNNN.jsonl` are the items of one shard, `NNNNNN.json` its counts and the hash of its items; the counts are written
+last, so a shard with counts is whole. A shard is a pure function of its captions and the manifest, which is why the
+joined bytes do not depend on who wrote which part, or when.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
+import hashlib
 import os
 import queue
-import re
+import shutil
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from threadpoolctl import threadpool_limits
 
+from equipoise.core import run_folder
 from equipoise.core.errors import UserError
-from equipoise.core.files import json_line
+from equipoise.core.files import atomic_write, json_line, read_json, sha256_file, write_json
 from equipoise.core.plugins import is_named, own_line
 from equipoise.data.items import ImageRef, Item, Text
 from equipoise.data.readers.captions.groups import Group, Record
 from equipoise.language.caption import Caption
-from equipoise.perturb.mix import Mix, sum_of_mixes
-from equipoise.perturb.recipe import TOGETHER, Candidate, Perturbed, Recipe, edit_class, perturb_caption, prepare
+from equipoise.perturb.recipe import TOGETHER, Candidate, Perturbed, Recipe, perturb_caption, prepare
 from equipoise.perturb.recipes import Setup
-from equipoise.perturb.run.parts import Parts
+from equipoise.perturb.run.counts import ASKED, Counts
+
+
+class Parts:
+    """The folder of parts of one output file."""
+
+    def __init__(self, out: str | Path, listing: bool = False) -> None:
+        self.out = Path(out).resolve()  # parts lie where the output will, so that it can be renamed in one step
+        self.folder = self.out.with_name(self.out.name + ".parts")
+        self.listing = listing  # whether each shard also lists what was dropped, and why
+
+    @property
+    def manifest(self) -> Path:
+        return self.folder / "manifest.json"
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else may write these parts meanwhile; a folder in which nothing was begun goes again."""
+        with run_folder.locked(self.folder, name=self.out):
+            try:
+                yield
+            finally:
+                with contextlib.suppress(OSError):
+                    self.folder.rmdir()
+
+    def open(self, identity: dict[str, Any]) -> None:
+        """Begin, or go on with parts of the same run; parts of another run are never mixed in."""
+        if (there := run_folder.claim_of(self.manifest)) is not None and there["command"] in (None, "perturb"):
+            run_folder.refuse_other(self.folder, *in_words(there["run"], identity))
+        run_folder.take(self.folder, "perturb", identity, claim=self.manifest.name)
+
+    def _paths(self, number: int) -> tuple[Path, Path]:
+        return self.folder / f"{number:06d}.jsonl", self.folder / f"{number:06d}.json"
+
+    def finished(self, number: int) -> dict[str, object] | None:
+        """The counts of a shard whose items are there and whole."""
+        items, counts = self._paths(number)
+        if not counts.is_file() or not items.is_file() or (self.listing and not self._listed(number).is_file()):
+            return None
+        try:
+            found: dict[str, Any] = read_json(counts)
+        except UserError:  # damaged: the shard is done again
+            return None
+        whole = isinstance(found, dict) and sha256_file(items) == found.get("sha256")
+        return found if whole else None
+
+    def _listed(self, number: int) -> Path:
+        return self.folder / f"{number:06d}.dropped"
+
+    def write(
+        self, number: int, lines: Iterable[str], counts: dict[str, object], dropped: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        """Write a shard, its counts last."""
+        items, beside = self._paths(number)
+        if self.listing:
+            with atomic_write(self._listed(number), "wb") as handle:
+                handle.write("".join(line + "\n" for line in dropped).encode())
+        raw = "".join(line + "\n" for line in lines).encode()
+        with atomic_write(items, "wb") as handle:
+            handle.write(raw)
+        counts = {**counts, "sha256": hashlib.sha256(raw).hexdigest()}
+        write_json(beside, counts)
+        return counts
+
+    def join(self, shards: int) -> Path:
+        """All shards in order as one file, still among the parts."""
+        joined = self.folder / "joined.jsonl"
+        _concatenate([self._paths(number)[0] for number in range(shards)], joined)
+        return joined
+
+    def join_dropped(self, shards: int, path: Path) -> None:
+        """What all shards dropped, as one file of the user's."""
+        _concatenate([self._listed(number) for number in range(shards)], path)
+
+    def publish(self, joined: Path) -> None:
+        """Give the joined file the output's name, and remove the parts. Through a symlink its target is replaced."""
+        os.replace(joined, self.out)
+        self.remove()
+
+    def remove(self) -> None:
+        """The manifest goes last: whatever a kill leaves of the folder still says whose it is."""
+        for path in self.folder.iterdir() if self.folder.is_dir() else ():
+            if path != self.manifest and path.is_file():
+                path.unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def remove_if_of(self, identity: dict[str, Any]) -> None:
+        """What a kill during `publish` left behind."""
+        there = run_folder.claim_of(self.manifest)
+        if there is not None and not run_folder.differences(there["run"], identity):
+            self.remove()
+
+
+def _concatenate(files: Iterable[Path], path: Path) -> None:
+    with atomic_write(path, "wb") as target:
+        for file in files:
+            with file.open("rb") as handle:
+                shutil.copyfileobj(handle, target, 1 << 20)
+
+
+def in_words(there: dict[str, object], here: dict[str, Any]) -> tuple[dict[str, object], dict[str, object]]:
+    """Two identities for `run_folder.refuse_other`, with words where a hash would tell a person nothing."""
+    found = [dict(there), dict(here)]
+    files = [one.pop("input", None) or {} for one in found]
+    if files[0] != files[1]:
+        names = [", ".join(one) or "nothing" for one in files]
+        since = ("as it was then", "which has changed since") if names[0] == names[1] else ("", "")
+        for one, name, when in zip(found, names, since, strict=True):
+            one["the captions"] = f"{name}, {when}" if when else name
+    codes = [one.pop("code", None) for one in found]
+    if codes[0] != codes[1]:
+        found[0]["the rules"], found[1]["the rules"] = "those of another version", "this version's"
+    return found[0], found[1]
 
 
 def joined(found: Sequence[Perturbed], before: Item | None = None) -> Perturbed:
@@ -88,11 +206,6 @@ def item_of(group: Group, record: Record, found: Perturbed, recipe: str) -> Item
     )
 
 
-def texts_of(found: Perturbed) -> dict[str, tuple[Text, ...]]:
-    """The new texts alone, as an item's fields."""
-    return {"positives": _texts(found.positives), "negatives": _texts(found.negatives)}
-
-
 def _texts(candidates: list[Candidate], spans: bool = True) -> tuple[Text, ...]:
     return tuple(
         Text(text=each.text, edit=each.edit if spans else each.edit.model_copy(update={"span": None}))
@@ -100,28 +213,7 @@ def _texts(candidates: list[Candidate], spans: bool = True) -> tuple[Text, ...]:
     )
 
 
-HAVING = ("a positive", "a negative", "both", "both by swap", "both by replace", "neither")
-
-
-def having(items: Iterable[Item]) -> dict[str, int]:
-    """How many items have what a recipe of training may need; a loss that needs both learns nothing from the others."""
-    counts = dict.fromkeys(HAVING, 0)
-    for item in items:
-        right, wrong = (
-            {None if text.edit is None else text.edit.op for text in texts}
-            for texts in (item.positives, item.negatives)
-        )
-        counts["a positive"] += bool(right)
-        counts["a negative"] += bool(wrong)
-        counts["both"] += bool(right and wrong)
-        counts["both by swap"] += "swap" in right & wrong
-        counts["both by replace"] += "replace" in right & wrong
-        counts["neither"] += not (right or wrong)
-    return counts
-
-
 SHARD = 500  # captions: a few a second; the last ones keep all workers busy
-_SHOWN = 5  # places of refused captions that a shard keeps for the report
 
 
 Found = dict[int, dict[str, object]]  # the counts of each shard
@@ -267,98 +359,3 @@ def _perturb(recipes: tuple[Recipe, ...], setup: Setup, caption: Caption, record
             return f"a bug in the recipe ({type(error).__name__}: {error}; {own_line(error)})"
         return f"a bug in the recipe ({type(error).__name__})"
     return found[0] if len(found) == 1 and record.item is None else joined(found, before_of(record))
-
-
-_PARTICULAR = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<!\w)\"[^\"]*\"(?!\w)|: .*| \(.*\)$")
-
-
-@functools.lru_cache(maxsize=1 << 12)
-def reason_class(reason: str) -> str:
-    """A reason without the words it speaks of, so that reasons can be counted."""
-    return re.sub(r"\d[\d,]*", "N", _PARTICULAR.sub("…", reason)).replace("…,", "…").removesuffix("…").strip()
-
-
-_NO_REASON = "every candidate was"  # refused by a check: the checks have their own
-ASKED = ("answers", "answers_from_cache")  # of a language model
-COUNTED = ("edits", "dropped", "refused", "empty", "lacking")
-_WHEN = ("had", "added", "having")
-
-
-class Counts:
-    """What a shard kept and dropped, under the names of the report."""
-
-    def __init__(self) -> None:
-        self.nothing = 0
-        self.had, self.added, self.having = (dict.fromkeys(HAVING, 0) for _ in range(3))  # before, by this run, now
-        self.edits, self.dropped, self.refused, self.empty, self.lacking = (Counter[str]() for _ in COUNTED)
-        self.refused_at: list[list[str]] = []
-        self.nothing_at: list[list[str]] = []
-        self.lacking_at: dict[str, list[str]] = {}
-        self.mix = Mix()
-
-    def lack(self, where: str, text: str, found: Perturbed) -> None:
-        """Why a caption has no positive, or no negative: one reason for each, that of the text that came nearest."""
-        made = {"positive": found.positives, "negative": found.negatives}
-        first: dict[str, str] = {}
-        for name, reason in (*((one.kind, why) for one, why in found.dropped), *found.empty):
-            kind = name.split()[0]  # slots are called "negative object", or as their paper does
-            if not made.get(kind, found.positives or found.negatives) and not reason.startswith(_NO_REASON):
-                first.setdefault(kind if kind in made else "text", reason)
-        for kind, reason in first.items():
-            name = f"{kind}: {reason_class(reason)}"
-            self.lacking[name] += 1
-            self.lacking_at.setdefault(name, [where, text, reason])
-
-    def miss(self, where: str, found: Perturbed) -> None:
-        """A caption that gave nothing."""
-        self.nothing += 1
-        if len(self.nothing_at) < _SHOWN:
-            why = [reason for _, reason in (*found.dropped, *found.empty) if not reason.startswith(_NO_REASON)]
-            self.nothing_at.append([where, "; ".join(list(dict.fromkeys(why))[:2])])
-
-    def refuse(self, where: str, reason: str) -> None:
-        self.refused[reason] += 1
-        if len(self.refused_at) < _SHOWN:
-            self.refused_at.append([where, reason])
-
-    def add(self, found: Perturbed) -> None:
-        self.mix.add(found)
-        for candidate in (*found.positives, *found.negatives):
-            self.edits[edit_class(candidate.kind, candidate.edit)] += 1
-        self.empty.update({f"{slot}: {reason_class(reason)}" for slot, reason in found.empty})
-        for candidate, reason in found.dropped:
-            self.dropped[f"{candidate.kind}: {reason_class(reason)}"] += 1
-
-    def have(self, before: Item | None, found: Perturbed, now: Item) -> None:
-        """What an item had before, what it got, and what it has now."""
-        new = all_now = having([now])
-        if before is not None:
-            new = having([now.model_copy(update=texts_of(found))])
-            for name, count in having([before]).items():
-                self.had[name] += count
-        for name in HAVING:
-            self.added[name] += new[name]
-            self.having[name] += all_now[name]
-
-    def to_json(self, captions: int) -> dict[str, object]:
-        counters = {name: dict(sorted(getattr(self, name).items())) for name in COUNTED}
-        return {"captions": captions, **vars(self), **counters, "mix": self.mix.to_json()}
-
-
-def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
-    """The counts of all shards together; reasons by how often they occur."""
-    parts = list(parts)
-    asked = [name for name in ASKED if any(name in part for part in parts)]
-    total: dict[str, Any] = {name: sum(part[name] for part in parts) for name in ("captions", "items", "nothing")}
-    total |= {name: sum(part.get(name, 0) for part in parts) for name in asked}
-    total |= {when: {name: sum(part[when][name] for part in parts) for name in HAVING} for when in _WHEN}
-    for name in COUNTED:
-        found = sum((Counter[str](part[name]) for part in parts), Counter[str]())
-        total[name] = dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
-    for name in ("refused_at", "nothing_at"):
-        total[name] = [place for part in parts for place in part[name]][:shown]
-    examples: dict[str, list[str]] = {}
-    for part in reversed(parts):
-        examples |= part["lacking_at"]
-    total["lacking_at"] = {name: examples[name] for name in total["lacking"]}
-    return {**total, "mix": sum_of_mixes(part["mix"] for part in parts)}
