@@ -25,7 +25,7 @@ from PIL import Image
 
 from equipoise.data.images import TarImages, decode_image
 from equipoise.data.items import ImageRef
-from equipoise.models.preprocess import clip_preprocess
+from equipoise.models.inputs import clip_preprocess
 from equipoise.train.data.batches import random_crop
 
 

@@ -84,8 +84,7 @@ def clip(device: str = "cpu", dtype: str = "float32", tiny: bool = False) -> Any
     from transformers import CLIPConfig, CLIPModel
 
     from equipoise.models.clip import ClipModel
-    from equipoise.models.preprocess import clip_preprocess
-    from equipoise.models.tokens import clip_tokenizer
+    from equipoise.models.inputs import clip_preprocess, clip_tokenizer
 
     torch.manual_seed(0)
     small = {"num_hidden_layers": 1, "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 2}

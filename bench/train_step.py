@@ -31,7 +31,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from equipoise.models.clip import ClipModel
-from equipoise.models.preprocess import clip_preprocess
+from equipoise.models.inputs import clip_preprocess
 from equipoise.train.data.batches import Batch, TextChunks
 from equipoise.train.data.texts import PackedTexts
 from equipoise.train.recipe import Recipe

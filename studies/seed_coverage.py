@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from equipoise.evaluation.comparing.differences import LoadedRun, difference
+from equipoise.evaluation.comparing.differences import difference
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.results import read_result
+from equipoise.evaluation.results import LoadedRun, read_result
 from equipoise.evaluation.scores import ItemScores
 from studies.harness.inputs import arguments
 

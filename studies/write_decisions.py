@@ -23,7 +23,7 @@ MARKS = ("Where paper and code differ", "Paper and code agree")
 WHOLE = {  # modules whose whole docstring is about such a decision
     "evaluation/metrics.py": "Original, Augmented, Brittleness and ties",
     "evaluation/paper_metrics.py": "Metrics of single papers",
-    "models/preprocess.py": "Preprocessing of photos",
+    "models/inputs.py": "Preprocessing of photos and texts",
     "train/step/lora.py": "LoRA",
     "perturb/llm/recipes.py": "Prompts of the hard-positive paper",
     "perturb/sources/masked_lm.py": "CE-CLIP's masked language model",

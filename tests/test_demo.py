@@ -22,9 +22,9 @@ from equipoise.core.run_folder import locked
 from equipoise.demo.numbers import Finetuned, Models, changes, findings, headline, steps, value_of
 from equipoise.demo.opening import chart, picture
 from equipoise.demo.stories import ROWS, USUAL, Column, Story, world_story
-from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import RunRecord
+from equipoise.evaluation.results import LoadedRun
 from equipoise.evaluation.scores import ItemScores
 from equipoise.evaluation.sets.rows import RetrievalRow
 

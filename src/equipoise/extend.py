@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from equipoise.models.base import Answerer as Answerer
     from equipoise.models.clip import ClipModel as ClipModel
     from equipoise.models.convert import to_open_clip as to_open_clip
+    from equipoise.models.inputs import clip_preprocess as clip_preprocess
+    from equipoise.models.inputs import clip_tokenizer as clip_tokenizer
     from equipoise.models.openclip import import_open_clip as import_open_clip
-    from equipoise.models.preprocess import clip_preprocess as clip_preprocess
-    from equipoise.models.tokens import clip_tokenizer as clip_tokenizer
     from equipoise.perturb.checks.form import changed as changed
     from equipoise.perturb.checks.form import grammar as grammar
     from equipoise.perturb.llm.answers import edit_between as edit_between
@@ -60,8 +60,7 @@ _HOMES = {
     "models.clip": ("ClipModel",),
     "models.convert": ("to_open_clip",),
     "models.openclip": ("import_open_clip",),
-    "models.preprocess": ("clip_preprocess",),
-    "models.tokens": ("clip_tokenizer",),
+    "models.inputs": ("clip_preprocess", "clip_tokenizer"),
     "perturb.checks.form": ("changed", "grammar"),
     "perturb.llm.answers": ("edit_between",),
     "perturb.llm.meaning": ("keeps_meaning",),

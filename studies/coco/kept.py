@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Difference
+from equipoise.evaluation.results import LoadedRun
 from equipoise.evaluation.scores import ItemScores, Lists, Scores
 from studies.coco.labels import CHECKED, CLASSES, JOINED, LAYOUTS, LIMIT, METRICS, MIXED, SHARES
 from studies.harness import read_arrays

@@ -102,8 +102,7 @@ def test_a_tokenizer_that_does_not_fit(run: Run, photos: Path, tmp_path: Path) -
     from transformers import CLIPConfig, CLIPModel
 
     from equipoise.models.clip import ClipModel
-    from equipoise.models.preprocess import clip_preprocess
-    from equipoise.models.tokens import clip_tokenizer
+    from equipoise.models.inputs import clip_preprocess, clip_tokenizer
 
     small = {"hidden_size": 64, "intermediate_size": 64, "num_attention_heads": 1, "num_hidden_layers": 1}
     vision = {**small, "image_size": 32, "patch_size": 16}

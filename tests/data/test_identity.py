@@ -29,8 +29,9 @@ from equipoise.data.identity import (
 from equipoise.data.images import open_source
 from equipoise.data.items import Edit, ImageRef, Item, Text
 from equipoise.data.readers.sets.captions import caption_set, from_items
-from equipoise.evaluation.results import benchmark_id, images_id, model_card, of_run
-from equipoise.evaluation.run import evaluate_set, settings_of
+from equipoise.evaluation.results import of_run
+from equipoise.evaluation.run import evaluate_set, images_id, model_card, settings_of
+from equipoise.evaluation.task import benchmark_id
 from equipoise.models import load_model
 from equipoise.perturb.recipes import Setup
 from equipoise.study.making import make_study

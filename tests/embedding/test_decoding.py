@@ -22,7 +22,7 @@ from equipoise.data.images import FolderImages
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.embedding import decoding
 from equipoise.evaluation.scoring import score_items
-from equipoise.models.preprocess import Preprocess, clip_preprocess
+from equipoise.models.inputs import Preprocess, clip_preprocess
 
 COUNT = 70
 
@@ -164,7 +164,7 @@ from pathlib import Path
 from equipoise.embedding import decoding
 from equipoise.data.images import FolderImages
 from equipoise.data.items import ImageRef
-from equipoise.models.preprocess import clip_preprocess
+from equipoise.models.inputs import clip_preprocess
 
 decoding.PROCESSES_FROM = 1
 photos = Path(sys.argv[1])

@@ -15,7 +15,7 @@ from equipoise.data.items import ImageRef, Item, texts
 from equipoise.embedding import embed as inputs
 from equipoise.embedding.cache import CacheWriter, EmbeddingCache, ScoringOptions
 from equipoise.evaluation.scoring import score_items
-from equipoise.models.preprocess import clip_preprocess
+from equipoise.models.inputs import clip_preprocess
 
 
 class Tokens:

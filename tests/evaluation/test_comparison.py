@@ -11,11 +11,11 @@ import pytest
 from equipoise.core.errors import UserError
 from equipoise.core.stats import wilson
 from equipoise.evaluation.averages import Averages, measure, summarise
-from equipoise.evaluation.comparing.differences import LoadedRun, average, difference, joined, load_run
+from equipoise.evaluation.comparing.differences import average, difference
 from equipoise.evaluation.comparing.folders import compare_folders
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import AverageId, Metrics, RunRecord
-from equipoise.evaluation.results import write_run
+from equipoise.evaluation.results import LoadedRun, joined, load_run, write_run
 from equipoise.evaluation.scores import ItemScores
 
 _make: Callable[..., RunRecord]

@@ -19,9 +19,8 @@ from equipoise.core.files import sha256_json
 from equipoise.data.identity import of_items, of_own
 from equipoise.data.items import Edit, ImageRef, Item, Text, load_items, texts, write_items
 from equipoise.data.objects import Unidentified
-from equipoise.evaluation.comparing.differences import load_run
-from equipoise.evaluation.results import model_card, read_result
-from equipoise.evaluation.run import Result, evaluate
+from equipoise.evaluation.results import load_run, read_result
+from equipoise.evaluation.run import Result, evaluate, model_card
 
 
 class Mean:

@@ -15,10 +15,10 @@ from tests.evaluation.test_image_runs import colours
 from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
 from equipoise.evaluation.averages import Averages, measure, summarise
-from equipoise.evaluation.comparing.differences import LoadedRun, difference
+from equipoise.evaluation.comparing.differences import difference
 from equipoise.evaluation.outcomes import image_outcomes, outcomes_of
 from equipoise.evaluation.record import Comparison
-from equipoise.evaluation.results import each_outcome
+from equipoise.evaluation.results import LoadedRun, each_outcome
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores
 from equipoise.published.measuring import with_items
 from equipoise.report.comparison import render_differences

@@ -15,12 +15,13 @@ import pytest
 from equipoise.core import stats
 from equipoise.evaluation.averages import Averages, summarise
 from equipoise.evaluation.baselines import _numbers
-from equipoise.evaluation.comparing.differences import LoadedRun, average, difference
+from equipoise.evaluation.comparing.differences import average, difference
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.paper_metrics import truth
 from equipoise.evaluation.record import Numbers, RunRecord
+from equipoise.evaluation.results import LoadedRun
 from equipoise.evaluation.scores import ImageScores, ItemScores
 from equipoise.evaluation.sets.scoring import means
 

@@ -10,8 +10,7 @@ import torch
 from PIL import Image
 
 from equipoise.models.clip import ClipModel
-from equipoise.models.preprocess import Preprocess, clip_preprocess
-from equipoise.models.tokens import clip_tokenizer
+from equipoise.models.inputs import Preprocess, clip_preprocess, clip_tokenizer
 
 torch.set_num_threads(1)
 

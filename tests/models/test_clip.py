@@ -17,8 +17,7 @@ from equipoise.models import Embedder, load_model
 from equipoise.models.clip import ClipModel
 from equipoise.models.families import weight_sha256
 from equipoise.models.hf import load_network
-from equipoise.models.preprocess import Preprocess, clip_preprocess
-from equipoise.models.tokens import clip_tokenizer, token_ids
+from equipoise.models.inputs import Preprocess, clip_preprocess, clip_tokenizer, token_ids
 
 from .conftest import tiny_network, word_tokenizer
 

@@ -23,7 +23,7 @@ from transformers import (
 from equipoise.core.errors import UserError
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
-from equipoise.models.preprocess import clip_preprocess
+from equipoise.models.inputs import clip_preprocess
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "red", "blue", "dog", "cat", "runs", "on", "grass"]
 

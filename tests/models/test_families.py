@@ -12,7 +12,7 @@ import equipoise
 from equipoise.core.errors import UserError
 from equipoise.models.clip import ClipModel
 from equipoise.models.families import FAMILIES, family_named, family_of
-from equipoise.models.tokens import CLEANERS
+from equipoise.models.inputs import CLEANERS
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -15,8 +15,7 @@ import torch
 from equipoise.models.checkpoint import load_file
 from equipoise.models.clip import ClipModel
 from equipoise.models.convert import to_open_clip, to_transformers
-from equipoise.models.preprocess import Preprocess, clip_preprocess
-from equipoise.models.tokens import PLAIN, clean_clip, clip_tokenizer
+from equipoise.models.inputs import PLAIN, Preprocess, clean_clip, clip_preprocess, clip_tokenizer
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 

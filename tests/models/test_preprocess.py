@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from equipoise.core.errors import UserError
-from equipoise.models.preprocess import CLIP_MEAN, CLIP_STD, Preprocess, clip_preprocess, from_config
+from equipoise.models.inputs import CLIP_MEAN, CLIP_STD, Preprocess, clip_preprocess, from_config
 
 OLD_CLIP: dict[str, Any] = {  # as OpenAI's folders on the hub have it
     "crop_size": 224,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from equipoise.models.tokens import clip_tokenizer, token_ids
+from equipoise.models.inputs import clip_tokenizer, token_ids
 
 TEXTS = [
     "a dog", "dog", "", "a", "two dogs ' s tail", "a dog's tail", "it isn't", "antidisestablishmentarianism zzxqy",

@@ -14,9 +14,8 @@ import pytest
 from equipoise.core.errors import UserError
 from equipoise.evaluation.results import read_result, record_hash
 from equipoise.report.chapters import labels, lines, read_chapters, read_points
-from equipoise.report.footnotes import caveats
 from equipoise.report.page import report_page, write_page
-from equipoise.report.tables import percent, render
+from equipoise.report.tables import caveats, percent, render
 
 Runs = Callable[..., list[Path]]
 

@@ -27,8 +27,9 @@ from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import METRICS, SHARES, shown
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval, Number, RunRecord
-from equipoise.evaluation.results import benchmark_id, read_result, record_hash, write_run
+from equipoise.evaluation.results import read_result, record_hash, write_run
 from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.task import benchmark_id
 from equipoise.report import exports
 from equipoise.report.exports import (
     Export,

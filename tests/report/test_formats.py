@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from equipoise.cli import app
 from equipoise.evaluation.metrics import METRICS
-from equipoise.report.tables import grid
+from equipoise.report import grid
 
 Runs = Callable[..., list[Path]]
 TEX = shutil.which("tectonic") or shutil.which("pdflatex")

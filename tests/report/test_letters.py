@@ -20,8 +20,9 @@ from equipoise.core.errors import UserError
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemCounts, RunRecord
-from equipoise.evaluation.results import benchmark_id, write_run
+from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ImageScores, ItemScores
+from equipoise.evaluation.task import benchmark_id
 from equipoise.report.chapters import Chapter, Point, lines, read_chapters, read_points
 from equipoise.report.tables import render
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, paint
 
-from equipoise.evaluation.results import model_card, record_hash
-from equipoise.evaluation.run import evaluate_set
+from equipoise.evaluation.results import record_hash
+from equipoise.evaluation.run import evaluate_set, model_card
 from equipoise.evaluation.sets.kinds import open_set
 from equipoise.report.chapters import read_chapters
 from equipoise.report.page import report_page, write_page

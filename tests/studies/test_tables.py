@@ -19,9 +19,9 @@ from tests.studies.conftest import modules_of
 
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, Text
-from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Interval, Number, Numbers
+from equipoise.evaluation.results import LoadedRun
 from equipoise.evaluation.scores import ItemScores
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ from transformers import CLIPConfig, CLIPModel, CLIPTokenizer, SiglipConfig, Sig
 
 from equipoise.data.items import Edit, ImageRef, Item, texts
 from equipoise.models.clip import ClipModel
-from equipoise.models.preprocess import clip_preprocess
+from equipoise.models.inputs import clip_preprocess
 
 COLOURS = ("red", "green", "blue", "black")
 THINGS = ("cat", "dog", "car", "tree", "cup")

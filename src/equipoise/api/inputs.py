@@ -264,7 +264,7 @@ def wrapped_model(value: tuple[Any, ...]) -> Model:
         return OpenClipModel(
             called, network, value[2], value[1], device=str(weight.device), dtype=dtype, arch=type(network).__name__
         )
-    from equipoise.models.preprocess import from_config
+    from equipoise.models.inputs import from_config
 
     processor = value[1]
     parts = getattr(processor, "image_processor", None), getattr(processor, "tokenizer", None)

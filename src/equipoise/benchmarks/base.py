@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from equipoise.core.errors import Problems, UserError
+from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.core.files import read_text
 from equipoise.data.items import Item
 
@@ -175,6 +175,16 @@ def splits_of(name: str) -> dict[str, int | None]:
     """The splits of a benchmark of this package, with the numbers of their items."""
     facts = stored(name)
     return _counts(facts["splits"] if "splits" in facts else stored(facts["like"])["splits"])
+
+
+def check_splits(benchmark: str, wanted: Sequence[str], known: Iterable[str]) -> None:
+    """Refuse splits that the benchmark does not have, all of them at once."""
+    known = list(known)
+    problems = Problems(f"benchmark {benchmark}")
+    for split in wanted:
+        if split not in known:
+            problems.add("", f"no split {split!r}.{did_you_mean(split, known)}")
+    problems.raise_if_any(f"Its splits are {', '.join(known)}.")
 
 
 def _counts(splits: Mapping[str, int | str]) -> dict[str, int | None]:

@@ -18,8 +18,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
-from equipoise.benchmarks.base import Benchmark, called, described, stored
-from equipoise.benchmarks.reading import Case, Raw, check_splits, choose, hub_files, read, read_through
+from equipoise.benchmarks.base import Benchmark, called, check_splits, described, stored
+from equipoise.benchmarks.reading import Case, Raw, choose, hub_files, read, read_through
 from equipoise.data.items import Edit, ImageRef, Item, Target, texts
 from equipoise.data.readers.records import validated
 

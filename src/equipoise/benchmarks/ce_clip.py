@@ -21,8 +21,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from equipoise.benchmarks.base import splits_of, stored
-from equipoise.benchmarks.reading import Raw, check_splits
+from equipoise.benchmarks.base import check_splits, splits_of, stored
+from equipoise.benchmarks.reading import Raw
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Edit, ImageRef, Item, Operation, Target, Text
 from equipoise.data.readers.records import explain

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from equipoise.benchmarks.base import splits_of
-from equipoise.benchmarks.reading import Raw, check_splits, choose, two_by_two
+from equipoise.benchmarks.base import check_splits, splits_of
+from equipoise.benchmarks.reading import Raw, choose, two_by_two
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_json
 from equipoise.data.items import Item

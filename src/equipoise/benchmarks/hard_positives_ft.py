@@ -16,8 +16,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from equipoise.benchmarks.base import splits_of, stored
-from equipoise.benchmarks.reading import Raw, check_splits
+from equipoise.benchmarks.base import check_splits, splits_of, stored
+from equipoise.benchmarks.reading import Raw
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_json
 from equipoise.data.items import Edit, ImageRef, Item, Operation, Text

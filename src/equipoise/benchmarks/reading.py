@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from equipoise.core.errors import Problems, UserError, did_you_mean
+from equipoise.benchmarks.base import check_splits
+from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import ImageRef, Item, Text, texts
 from equipoise.data.readers.records import EMPTY, explain, rows, short, suffix_of
 
@@ -28,16 +29,6 @@ class Raw(BaseModel):
 
 
 Record = TypeVar("Record", bound=BaseModel)
-
-
-def check_splits(benchmark: str, wanted: Sequence[str], known: Iterable[str]) -> None:
-    """Refuse splits that the benchmark does not have, all of them at once."""
-    known = list(known)
-    problems = Problems(f"benchmark {benchmark}")
-    for split in wanted:
-        if split not in known:
-            problems.add("", f"no split {split!r}.{did_you_mean(split, known)}")
-    problems.raise_if_any(f"Its splits are {', '.join(known)}.")
 
 
 def choose(benchmark: str, source: Path, files: Mapping[str, str], splits: Sequence[str]) -> dict[str, Path]:

@@ -18,7 +18,7 @@ from typing import cast
 from pydantic import TypeAdapter, ValidationError
 
 from equipoise.benchmarks import by_fields, reading
-from equipoise.benchmarks.base import DATA, PAPER_METRICS, PLAIN, Benchmark, described, is_facts, stored
+from equipoise.benchmarks.base import DATA, PAPER_METRICS, PLAIN, Benchmark, check_splits, described, is_facts, stored
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.benchmarks.facts import facts
 from equipoise.core.errors import Problems, UserError, did_you_mean
@@ -120,7 +120,7 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
     if path.exists() and name_or_path not in _NAMES and not is_facts(name_or_path):
         raise UserError(f"{path}: neither a benchmark nor a file of items (.jsonl, .parquet, .csv, .tsv)")
     benchmark = get(name_or_path)
-    reading.check_splits(benchmark.name, splits, benchmark.splits)
+    check_splits(benchmark.name, splits, benchmark.splits)
     if source is None:
         raise UserError(
             f"{benchmark.name}: name the folder of its annotation files with --source. To get them: {benchmark.get}"
@@ -221,7 +221,7 @@ def load_file(path: Path, splits: Sequence[str]) -> Sequence[Item]:
     """The items of a user's own file, of the named splits where some are named."""
     items: Sequence[Item] = load_item_table(path) if suffix_of(path) in TABLES else load_items(path)
     if splits:
-        reading.check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
+        check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
         items = [item for item in items if item.tags.get("split", "all") in splits]
     return items
 

@@ -27,8 +27,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from equipoise.benchmarks.base import splits_of, stored
-from equipoise.benchmarks.reading import Case, Raw, check_splits, choose, read
+from equipoise.benchmarks.base import check_splits, splits_of, stored
+from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
 SPLITS = splits_of("vsr")

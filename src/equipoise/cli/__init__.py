@@ -216,8 +216,8 @@ def evaluate(
     from equipoise.evaluation.run import ask_of, evaluate_loaded, read_benchmarks
     from equipoise.models import OF_PHOTOS, kind_named, load_model
     from equipoise.models.base import device_named
-    from equipoise.report.footnotes import caveats, eval_table
-    from equipoise.report.tables import render, result_rows
+    from equipoise.report.footnotes import eval_table
+    from equipoise.report.tables import caveats, render, result_rows
 
     rows = []
     if until is not None:

@@ -124,7 +124,7 @@ def build(
 
 
 def _draw(out: Path, splits: Sequence[str], n: int, seed: int) -> None:
-    from equipoise.benchmarks.reading import check_splits
+    from equipoise.benchmarks.base import check_splits
     from equipoise.world.splits import SPLITS, make_world
 
     check_splits("world", splits, SPLITS)

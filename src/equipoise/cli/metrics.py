@@ -74,8 +74,8 @@ def metrics(
     from equipoise.published.aggregates import is_table
     from equipoise.published.logs.reading import read_logs, refuse_unknown
     from equipoise.published.reading import read_any
-    from equipoise.report.footnotes import LEGEND, WORDS, caveats, chance_line, graded_line, metrics_caption
-    from equipoise.report.tables import metrics_rows, render, result_rows
+    from equipoise.report.footnotes import LEGEND, WORDS, chance_line, graded_line, metrics_caption
+    from equipoise.report.tables import caveats, metrics_rows, render, result_rows
 
     shown, own = form_name(form, as_json), load_metrics(metric or [])
     about: Published | None = None

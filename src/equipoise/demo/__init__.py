@@ -21,7 +21,7 @@ from equipoise.demo.numbers import Finetuned, Models, changes, findings, headlin
 from equipoise.demo.opening import chart, picture
 from equipoise.demo.stories import BASE, ROWS, USUAL, Row, Story
 from equipoise.embedding.cache import EmbeddingCache
-from equipoise.evaluation.comparing.differences import joined, load_run
+from equipoise.evaluation.results import joined, load_run
 from equipoise.evaluation.run import Result, evaluate, evaluate_set
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.page import Page, Table, write_page

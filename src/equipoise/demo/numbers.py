@@ -10,10 +10,11 @@ import numpy as np
 
 from equipoise.core import stats
 from equipoise.demo.stories import BASE, CONTROL, OURS, USUAL, Column
-from equipoise.evaluation.comparing.differences import LoadedRun, average
+from equipoise.evaluation.comparing.differences import average
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.record import Change, Interval, Numbers
+from equipoise.evaluation.results import LoadedRun
 from equipoise.evaluation.sets import retrieval
 from equipoise.evaluation.sets.rows import RetrievalRow
 from equipoise.report.comparison import change_words

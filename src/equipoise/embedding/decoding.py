@@ -36,7 +36,7 @@ from equipoise.data.images import (
     use_image,
 )
 from equipoise.data.items import ImageRef
-from equipoise.models.preprocess import Preprocess
+from equipoise.models.inputs import Preprocess
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Lock

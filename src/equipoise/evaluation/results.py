@@ -8,18 +8,16 @@ another.
 from __future__ import annotations
 
 import json
-import logging
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 import equipoise
-from equipoise.benchmarks.base import Benchmark
 from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import atomic_write, read_json, sha256_file, sha256_json, write_json
@@ -30,13 +28,8 @@ from equipoise.evaluation import older
 from equipoise.evaluation.averages import NEED_SCORES
 from equipoise.evaluation.metrics import METRICS, ROWS, Metric, kept
 from equipoise.evaluation.outcomes import Outcomes, outcomes_of
-from equipoise.evaluation.record import SCHEMA, AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord
+from equipoise.evaluation.record import SCHEMA, BenchmarkId, RunRecord
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores
-
-if TYPE_CHECKING:
-    from equipoise.models.base import Model
-
-log = logging.getLogger(__name__)
 
 
 class Texts(BaseModel):
@@ -253,6 +246,67 @@ def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
     return found
 
 
+@dataclass(frozen=True)
+class LoadedRun:
+    """One finished run, read back; or several benchmarks of one model, `joined`."""
+
+    folder: Path
+    records: tuple[RunRecord, ...]  # one, or that of each benchmark
+    rows: Sequence[ItemScores]
+    outcomes: Outcomes
+
+    @property
+    def name(self) -> str:
+        return "+".join(record.benchmark.name for record in self.records)
+
+    @property
+    def ids(self) -> list[str]:
+        return Scores.of(self.rows).ids
+
+    @property
+    def items(self) -> list[str]:
+        """Hashes of the items that were to be scored."""
+        return [record.benchmark.items_sha256 for record in self.records]
+
+    @property
+    def images(self) -> list[str | None]:
+        """Digests of the photos; None where a blind model read none."""
+        return [record.images.sha256 if record.images.count else None for record in self.records]
+
+    def where(self, tag: str, value: str) -> LoadedRun:
+        rows = [row for row in self.rows if row.tags.get(tag) == value]
+        return LoadedRun(self.folder, self.records, rows, outcomes_of(rows))
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The metrics that were measured: ours, and the user's own. Of joined runs ours alone."""
+        if self.outcomes.own:
+            return metrics_of(self.records[0])
+        left_out = NEED_SCORES if any(map(is_outcomes_only, self.records)) else ()
+        return [row for row in ROWS if row.name not in left_out]
+
+
+def load_run(folder: str | Path) -> LoadedRun:
+    """A run folder's result and scores; what was edited is refused."""
+    folder = Path(folder)
+    record, rows = read_run(folder)
+    if record.kind != "items":
+        raise UserError(f"{folder}: a run of {record.kind}, where one of items was expected")
+    return LoadedRun(folder, (record,), rows, read_outcomes(folder, record, rows))
+
+
+def joined(runs: Sequence[LoadedRun]) -> LoadedRun:
+    """Several benchmarks of one model as one run, each item tagged with its `benchmark`: REPLACE is such a pair."""
+    rows = [
+        row.model_copy(update={"id": f"{run.name}/{row.id}", "tags": {**row.tags, "benchmark": run.name}})
+        for run in runs
+        for row in run.rows
+    ]
+    return LoadedRun(
+        runs[0].folder.parent, tuple(record for run in runs for record in run.records), rows, outcomes_of(rows)
+    )
+
+
 def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[Shown]:
     """Texts and boxes of every item that a run scored, or of those in some places, counted from 0 as its scores are;
     what is wrong with the file is raised at its end."""
@@ -278,54 +332,6 @@ def of_run(run: RunRecord | Mapping[str, Any]) -> dict[str, Any]:
 
 
 _PARTS = ("benchmark", "model", "settings", "images")
-
-
-def benchmark_id(
-    items: Sequence[Item], benchmark: Benchmark | None, name: str | None = None, limit: int | None = None
-) -> BenchmarkId:
-    """Which items these are; without a benchmark they are a caller's own list, averaged plainly."""
-    about: dict[str, Any] = {}
-    if benchmark is not None:
-        averages = benchmark.averages.items()
-        about = {
-            "chance": dict(benchmark.chance),
-            "macro": list(benchmark.macro),
-            "least": benchmark.least,
-            "averages": {rule: AverageId(over=list(a.path), least=a.least, cite=a.cite) for rule, a in averages},
-            "metrics": list(benchmark.metrics),
-            **{fact: getattr(benchmark, fact) for fact in ("ties", "citation", "notes")},
-        }
-    splits = sorted({item.tags["split"] for item in items if "split" in item.tags})
-    name = name or (benchmark.name if benchmark else "items")
-    return BenchmarkId(name=name, items_sha256=identity.of_items(items), splits=splits, limit=limit, **about)
-
-
-def images_id(digests: Mapping[str, bytes]) -> ImagesId:
-    return ImagesId(**identity.of_photos(digests))
-
-
-def model_card(model: Model, *, probe: bool) -> ModelCard:
-    """The card of a model, or at least its class. A card that JSON cannot hold is refused.
-
-    With `probe`, a model that gives neither a hash of its weights nor a digest gets one from what it answers.
-    """
-    nameless = {"spec": f"object of {type(model).__module__}.{type(model).__qualname__}"}
-    problems = Problems(f"the card of the model ({nameless['spec']})")
-    try:
-        stated = dict(identity.card_now(model))
-        whole = nameless | stated | {"device": str(getattr(model, "device", "cpu"))}
-        card = ModelCard.model_validate_json(json.dumps(whole, allow_nan=False))  # as it will be read again
-    except ValidationError as error:
-        explain(error, "", problems)
-    except (TypeError, ValueError) as error:
-        problems.add("", f"not what JSON can hold ({error})")
-    problems.raise_if_any('Expected plain JSON values, for instance {"spec": "mine", "weight_sha256": "..."}')
-    if probe and not (card.weight_sha256 or card.digest):
-        found = identity.or_unknown(lambda: identity.of_own(model))
-        card = card.model_copy(update={"state" if found.startswith(run_folder.UNKNOWN) else "digest": found})
-    if (state := str(getattr(card, "state", ""))).startswith(run_folder.UNKNOWN):
-        log.warning("the model %s; so nothing of it is cached, and its run is not read again", state)
-    return card
 
 
 _WRITES = ("items.jsonl", "result.json")

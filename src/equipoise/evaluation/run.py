@@ -6,6 +6,8 @@ task.py says what a task is.
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,35 +15,38 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Benchmark
 from equipoise.core import run_folder
-from equipoise.core.errors import UserError
+from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import stays_inside
 from equipoise.core.processes import ahead
 from equipoise.core.provenance import environment
+from equipoise.data import identity
 from equipoise.data.identity import batch_matters, steady
 from equipoise.data.images import ImageSource
 from equipoise.data.items import Item
+from equipoise.data.readers.records import explain
 from equipoise.embedding.cache import ALONE, EmbeddingCache, Ranks, ScoringOptions, default_world
 from equipoise.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.asking.until import Until, parse_until
 from equipoise.evaluation.asking.variants import DEFAULT, Ask, parse_ask
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.record import ItemCounts, Kind, Numbers, Preflight, RunRecord, Seconds, Settings
-from equipoise.evaluation.results import (
-    claim,
-    images_id,
-    is_finished,
-    model_card,
-    read_run,
-    refuse_other_metrics,
-    refuse_other_run,
-    write,
+from equipoise.evaluation.record import (
+    ImagesId,
+    ItemCounts,
+    Kind,
+    ModelCard,
+    Numbers,
+    Preflight,
+    RunRecord,
+    Seconds,
+    Settings,
 )
+from equipoise.evaluation.results import claim, is_finished, read_run, refuse_other_metrics, refuse_other_run, write
 from equipoise.evaluation.scoring import default_batch, default_workers
 from equipoise.evaluation.task import FromTexts, ItemsTask, Task
 from equipoise.models.base import Model, kind_of, reads_images
@@ -49,6 +54,7 @@ from equipoise.models.base import Model, kind_of, reads_images
 if TYPE_CHECKING:
     from equipoise.data.readers.sets.kinds import AnySet
 
+log = logging.getLogger(__name__)
 
 MANY = 5_000  # items; below, the baselines take less time than a process
 
@@ -304,3 +310,31 @@ def evaluate_loaded(
             yield _evaluate(model, task, **here)
         elif ranks.follow():
             task.score(model, _how(model, options), options.get("seed", 0))
+
+
+def images_id(digests: Mapping[str, bytes]) -> ImagesId:
+    return ImagesId(**identity.of_photos(digests))
+
+
+def model_card(model: Model, *, probe: bool) -> ModelCard:
+    """The card of a model, or at least its class. A card that JSON cannot hold is refused.
+
+    With `probe`, a model that gives neither a hash of its weights nor a digest gets one from what it answers.
+    """
+    nameless = {"spec": f"object of {type(model).__module__}.{type(model).__qualname__}"}
+    problems = Problems(f"the card of the model ({nameless['spec']})")
+    try:
+        stated = dict(identity.card_now(model))
+        whole = nameless | stated | {"device": str(getattr(model, "device", "cpu"))}
+        card = ModelCard.model_validate_json(json.dumps(whole, allow_nan=False))  # as it will be read again
+    except ValidationError as error:
+        explain(error, "", problems)
+    except (TypeError, ValueError) as error:
+        problems.add("", f"not what JSON can hold ({error})")
+    problems.raise_if_any('Expected plain JSON values, for instance {"spec": "mine", "weight_sha256": "..."}')
+    if probe and not (card.weight_sha256 or card.digest):
+        found = identity.or_unknown(lambda: identity.of_own(model))
+        card = card.model_copy(update={"state" if found.startswith(run_folder.UNKNOWN) else "digest": found})
+    if (state := str(getattr(card, "state", ""))).startswith(run_folder.UNKNOWN):
+        log.warning("the model %s; so nothing of it is cached, and its run is not read again", state)
+    return card

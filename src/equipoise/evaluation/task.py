@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import CONTEXT, Ceilings, ceilings
 from equipoise.core.errors import UserError
-from equipoise.data.identity import trained_on
+from equipoise.data.identity import of_items, trained_on
 from equipoise.data.images import ImageSource
 from equipoise.data.items import Item
 from equipoise.embedding.cache import ScoringOptions
@@ -21,8 +21,8 @@ from equipoise.evaluation.averages import mean_number, measure
 from equipoise.evaluation.baselines import Blinds, add_baselines, blind_averages
 from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.record import BenchmarkId, Kind
-from equipoise.evaluation.results import benchmark_id, item_lines, read_run
+from equipoise.evaluation.record import AverageId, BenchmarkId, Kind
+from equipoise.evaluation.results import item_lines, read_run
 from equipoise.evaluation.scores import Scores
 from equipoise.evaluation.scoring import Scoring, check_photos, score_items, scored_photos
 
@@ -154,3 +154,23 @@ def _edits(items: Iterable[Item]) -> Iterator[str]:
         for kind, texts in (("positive", item.positives), ("negative", item.negatives)):
             for edit in (text.edit for text in texts if text.edit is not None):
                 yield " ".join(filter(None, (kind, edit.op, edit.target)))
+
+
+def benchmark_id(
+    items: Sequence[Item], benchmark: Benchmark | None, name: str | None = None, limit: int | None = None
+) -> BenchmarkId:
+    """Which items these are; without a benchmark they are a caller's own list, averaged plainly."""
+    about: dict[str, Any] = {}
+    if benchmark is not None:
+        averages = benchmark.averages.items()
+        about = {
+            "chance": dict(benchmark.chance),
+            "macro": list(benchmark.macro),
+            "least": benchmark.least,
+            "averages": {rule: AverageId(over=list(a.path), least=a.least, cite=a.cite) for rule, a in averages},
+            "metrics": list(benchmark.metrics),
+            **{fact: getattr(benchmark, fact) for fact in ("ties", "citation", "notes")},
+        }
+    splits = sorted({item.tags["split"] for item in items if "split" in item.tags})
+    name = name or (benchmark.name if benchmark else "items")
+    return BenchmarkId(name=name, items_sha256=of_items(items), splits=splits, limit=limit, **about)

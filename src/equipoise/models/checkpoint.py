@@ -22,8 +22,7 @@ from equipoise.core.files import sha256_file
 from equipoise.models.base import split_options
 from equipoise.models.clip import ClipModel
 from equipoise.models.convert import ACTIVATIONS, ARCHITECTURES, Heads, State, to_transformers
-from equipoise.models.preprocess import clip_preprocess
-from equipoise.models.tokens import clip_tokenizer
+from equipoise.models.inputs import clip_preprocess, clip_tokenizer
 
 OPTIONS = ("arch", "act", "context", "heads")
 PREFIXES = ("module.", "_orig_mod.")

@@ -23,8 +23,15 @@ from equipoise.data.identity import or_unknown
 from equipoise.data.objects import of_object
 from equipoise.models.base import Floats, device_named
 from equipoise.models.families import config_sha256, family_of, read_texts, text_positions, weight_sha256
-from equipoise.models.preprocess import Preprocess
-from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, end_token, token_ids, tokenizer_sha256
+from equipoise.models.inputs import (
+    CLEANERS,
+    Preprocess,
+    check_tokenizer,
+    cleaning_for,
+    end_token,
+    token_ids,
+    tokenizer_sha256,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

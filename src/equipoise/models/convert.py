@@ -12,7 +12,7 @@ import torch
 from equipoise.core.errors import Problems, UserError
 from equipoise.models.clip import quiet_transformers
 from equipoise.models.families import family_of
-from equipoise.models.tokens import CLIP_VOCABULARY
+from equipoise.models.inputs import CLIP_VOCABULARY
 
 if TYPE_CHECKING:
     from transformers import CLIPConfig, CLIPModel

@@ -32,7 +32,7 @@ class Family:
     causal_text: bool = False  # read at the first end token; False: padded to the context and read at the last position
     by_pieces: bool = False  # its modules are named as CLIP's: training packs its texts, losses see its tokens
     open_clip_names: bool = False  # its weights have names in open_clip's checkpoints
-    cleaning: str | None = None  # of its texts (tokens.CLEANERS); None: as its tokenizer's class says
+    cleaning: str | None = None  # of its texts (inputs.CLEANERS); None: as its tokenizer's class says
     attention: str = "sdpa"  # transformers' name; its own class decides what it has
     masked_text: bool = False  # the text tower needs an attention mask for the padding
 

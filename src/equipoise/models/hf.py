@@ -15,7 +15,7 @@ from equipoise.core.errors import Problems, UserError, did_you_mean, first_line
 from equipoise.core.files import read_json
 from equipoise.models.clip import ClipModel, quiet_transformers
 from equipoise.models.families import family_named
-from equipoise.models.preprocess import Preprocess, from_config
+from equipoise.models.inputs import Preprocess, from_config
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from equipoise.benchmarks import reading, registry
-from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.base import Benchmark, check_splits
 from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import sha256_file, sha256_json
@@ -23,9 +23,10 @@ from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import BenchmarkId, Kind, Metrics, ModelCard, Published, RunRecord, Seconds, Settings
-from equipoise.evaluation.results import benchmark_id, claim, images_id, item_lines, read_result, write
-from equipoise.evaluation.run import Result, new_record
+from equipoise.evaluation.results import claim, item_lines, read_result, write
+from equipoise.evaluation.run import Result, images_id, new_record
 from equipoise.evaluation.scores import ItemScores, Scores
+from equipoise.evaluation.task import benchmark_id
 from equipoise.published import aggregates
 from equipoise.published.logs.groups import items_of
 from equipoise.published.logs.said import Log
@@ -68,7 +69,7 @@ def published_run(
         items, benchmark = None, registry.of_file(files[0], ())
     elif source is None and not registry.is_file(bench):
         items, benchmark = None, registry.get(bench)
-        reading.check_splits(benchmark.name, splits, benchmark.splits)
+        check_splits(benchmark.name, splits, benchmark.splits)
     else:
         items, benchmark = registry.load(bench, None if source is None else Path(source), splits)
     benchmark.require_rule(average)

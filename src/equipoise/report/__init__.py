@@ -1,12 +1,13 @@
 """Tables for terminals and papers, figures, the HTML page, exports. Reads results, never models or torch."""
 
+import csv
 import io
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Collection, Sequence
-from typing import Literal, get_args
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 from equipoise.core.errors import printable
 from equipoise.core.verbs import make_callable
@@ -120,3 +121,61 @@ def _lists(header: Sequence[str], rows: Sequence[Sequence[str]], wide: int) -> l
     for row in rows:
         lines += [f"{name:{side}}  {cell}".rstrip() for name, cell in zip(header, row, strict=True)] + [""]
     return [part for line in lines for part in _wrapped(line, wide)]
+
+
+def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
+    if form == "md":
+        written = ["| " + " | ".join(map(markdown_cell, header)) + " |", "|" + " --- |" * len(header)]
+        written += ["| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in cells]
+        return "\n".join([*written, "", *map(markdown_cell, caption.splitlines())] if caption else written)
+    if form == "latex":
+        return _latex(header, cells, caption)
+    return text_table(header, cells, caption)
+
+
+def csv_text(fields: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
+    output = io.StringIO()
+    writer = csv.DictWriter(output, fields, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: safe_cell(value) for name, value in row.items()} for row in rows)
+    return output.getvalue().rstrip("\n")
+
+
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # other signs in LaTeX's first encoding
+)
+
+
+_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def markdown_cell(text: str) -> str:
+    """No HTML, no links (javascript: among them), no new cell: a tag is a user's word."""
+    safe = printable(" ".join(text.split())).translate(_HTML).replace("](", "]\\(")
+    return safe.replace("\\|", "\\&#124;").replace("|", "\\|")  # after a backslash \| would be a backslash and a cell
+
+
+def safe_cell(value: object) -> Any:
+    """A text that a spreadsheet would take for a formula gets the apostrophe that makes it text."""
+    if not isinstance(value, str):
+        return value
+    return printable(f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value)
+
+
+def _latex(header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
+    lines = [r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}", r"\toprule"]
+    lines.append(_latex_row(header))
+    lines.append(r"\midrule")
+    lines += [_latex_row(row) for row in cells]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([f"% {printable(line)}" for line in caption.splitlines()] + lines)
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    """A row; braces around a sign that the \\\\ before it would take: \\\\[2pt] and \\\\* are commands."""
+    written = [printable(cell.strip()).translate(_LATEX) for cell in cells]
+    if written[0].startswith(("[", "*")):
+        written[0] = f"{{{written[0][0]}}}{written[0][1:]}"
+    return " & ".join(written) + r" \\"

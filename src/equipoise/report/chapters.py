@@ -17,15 +17,14 @@ from equipoise.core.errors import Problems, UserError, printable
 from equipoise.core.files import read_json
 from equipoise.data.readers.records import validated
 from equipoise.evaluation.comparing import models
-from equipoise.evaluation.comparing.differences import LoadedRun, load_run, shared_metrics
+from equipoise.evaluation.comparing.differences import shared_metrics
 from equipoise.evaluation.comparing.folders import corrected, rule_of
 from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.record import Comparison, Interval, Number, Numbers
-from equipoise.evaluation.results import find_runs
+from equipoise.evaluation.results import LoadedRun, find_runs, load_run
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
-from equipoise.report.footnotes import caveats
 from equipoise.report.orderings import NOT_COMPARED, classify_all
-from equipoise.report.tables import Line, average_words, baselines_words, by_chance, gain_words, result_rows
+from equipoise.report.tables import Line, average_words, baselines_words, by_chance, caveats, gain_words, result_rows
 
 Kind = TypeVar("Kind", bound=np.generic)
 Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers

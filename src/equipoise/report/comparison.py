@@ -13,8 +13,8 @@ from equipoise.evaluation.comparing.models import Placed
 from equipoise.evaluation.comparing.same_model import SameModel
 from equipoise.evaluation.metrics import MetricInfo, info, shown
 from equipoise.evaluation.record import Change, Column, Comparison
-from equipoise.report import Format, fold, text_table
-from equipoise.report.tables import OF_THOSE, POSITIVES, csv_text, grid, markdown_cell, signed
+from equipoise.report import Format, csv_text, fold, grid, markdown_cell, text_table
+from equipoise.report.tables import OF_THOSE, POSITIVES, signed
 
 _CUT = 60  # characters of a text in a list
 VERDICT = "the interval excludes zero and the corrected p is below 0.05"

@@ -17,10 +17,9 @@ from typing import Any
 from equipoise.core import stats
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.run_folder import refuse_foreign, write_own
-from equipoise.evaluation.comparing.differences import load_run
 from equipoise.evaluation.metrics import shown
 from equipoise.evaluation.record import Numbers, RunRecord
-from equipoise.evaluation.results import find_runs
+from equipoise.evaluation.results import find_runs, load_run
 from equipoise.report.tables import average_words
 
 

@@ -11,10 +11,12 @@ from equipoise.evaluation.record import BlindNumbers, ItemNumbers, MacroNumbers,
 from equipoise.report import Format
 from equipoise.report.answering.lines import answers_verdict, eval_answers, noise_words, once_words
 from equipoise.report.tables import (
+    FEW,
     GAIN,
     average_words,
     baselines_words,
     by_chance,
+    caveats,
     gain_words,
     in_words,
     percent,
@@ -24,7 +26,6 @@ from equipoise.report.tables import (
 
 LEGEND = "percent [95% interval, images resampled]; a tie is never a win"
 WORDS = "what each word means: equipoise metrics --help"
-FEW = 20  # items; below this a share says nothing
 
 
 def eval_table(record: RunRecord, form: Format, average: str | None = None, verbose: bool = False) -> str:
@@ -93,43 +94,6 @@ def _rule_line(metrics: Metrics, average: str | None) -> list[str]:
     if isinstance(headline, MacroNumbers):  # the two rows differ, and a reader asks why
         words += ", each with the same weight; overall gives every item the same weight"
     return [f"{words}; Orig. by other rules: {', '.join(others)}"]
-
-
-def caveats(record: RunRecord) -> list[str]:
-    """Warnings that belong to the numbers in every format."""
-    lines = []
-    if record.preflight and not record.preflight.checks:
-        lines.append("the model was not checked (--skip-preflight)")
-    if record.n.skipped:
-        why = _reasons(record)
-        lines.append(
-            f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored: {why} (result.json lists them)"
-            if record.kind == "items"
-            else f"{record.n.skipped:,} photos were NOT used: {why} (result.json lists them)"
-        )
-    if stopped := record.counts.get("stopped_after"):
-        lines.append(f"stopped after {stopped:,} photos: --until {record.settings.until}")
-    if record.trained_on:
-        lines.append(record.trained_on)
-    if record.blind and record.n.scored < FEW:
-        lines.append(
-            f"{record.n.scored} items are too few: chance alone moves such shares by tens of points, and the baselines "
-            "without an image, which learn from the items, have nothing to learn from"
-        )
-    if cut := record.counts.get("texts_cut"):
-        lines.append(f"{cut:,} texts are longer than the model reads and were cut")
-    if alike := record.counts.get("read_alike"):
-        named = ", ".join(record.read_alike[:3]) + (", ..." if alike > 3 else "")
-        lines.append(f"{alike:,} items tie: the model reads a right text and a negative as the same ({named})")
-    return lines
-
-
-def _reasons(record: RunRecord) -> str:
-    """The commonest reasons with their counts; a record lists the first hundred items."""
-    known = Counter(record.skipped.values())
-    shown = [f"{why} ({count:,})" if len(known) > 1 else why for why, count in known.most_common(3)]
-    more = f"; {len(known) - 3} other reasons" if len(known) > 3 else ""
-    return ", ".join(shown) + more if shown else "see result.json"
 
 
 def _paper_number(row: MetricInfo, number: Number) -> str:

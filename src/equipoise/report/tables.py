@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from equipoise.core.errors import printable
 from equipoise.evaluation.metrics import MetricInfo, info, shown
 from equipoise.evaluation.record import (
     BlindNumbers,
@@ -21,10 +19,11 @@ from equipoise.evaluation.record import (
     RunRecord,
     Summary,
 )
-from equipoise.report import Format, columns_shown, text_table
+from equipoise.report import Format, columns_shown, csv_text, grid
 
 POSITIVES = "n pos."  # a column after n, where some items have no positive
 OF_THOSE = f"{POSITIVES}: items with a positive; Aug., Brittleness and drop (their own Orig. minus Aug.) are over those"
+FEW = 20  # items; below this a share says nothing
 GAIN = "gain over the best:"  # before the gains, in a caption
 BLIND = ("best blind", "gain")  # Orig. without the image, and how much more the model gets
 # Mean scores, as in Kamath et al. 2024, Tables 2 and 9.
@@ -219,16 +218,6 @@ def columns_of(numbers: Sequence[Numbers], side: str) -> dict[str, tuple[MetricI
     }
 
 
-def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
-    if form == "md":
-        written = ["| " + " | ".join(map(markdown_cell, header)) + " |", "|" + " --- |" * len(header)]
-        written += ["| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in cells]
-        return "\n".join([*written, "", *map(markdown_cell, caption.splitlines())] if caption else written)
-    if form == "latex":
-        return _latex(header, cells, caption)
-    return text_table(header, cells, caption)
-
-
 def some_without_positive(numbers: Numbers, side: str = "") -> bool:
     """Whether Augmented accuracy is of fewer items than Original: then its n has to be shown."""
     asked = numbers.count("image_original") if side else numbers.n
@@ -357,14 +346,6 @@ def _csv(lines: Sequence[Line]) -> str:
     return csv_text(fields, rows)
 
 
-def csv_text(fields: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
-    output = io.StringIO()
-    writer = csv.DictWriter(output, fields, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: safe_cell(value) for name, value in row.items()} for row in rows)
-    return output.getvalue().rstrip("\n")
-
-
 def _blind_row(blind: BlindNumbers | None) -> dict[str, Any]:
     best, gain = (blind.best(), blind.gain.get("original")) if blind else (None, None)
     row: dict[str, object] = {"blind": None}  # in place of the whole record of JSON
@@ -374,41 +355,38 @@ def _blind_row(blind: BlindNumbers | None) -> dict[str, Any]:
     return row
 
 
-_LATEX = str.maketrans(
-    {character: f"\\{character}" for character in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # other signs in LaTeX's first encoding
-)
+def caveats(record: RunRecord) -> list[str]:
+    """Warnings that belong to the numbers in every format."""
+    lines = []
+    if record.preflight and not record.preflight.checks:
+        lines.append("the model was not checked (--skip-preflight)")
+    if record.n.skipped:
+        why = _reasons(record)
+        lines.append(
+            f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored: {why} (result.json lists them)"
+            if record.kind == "items"
+            else f"{record.n.skipped:,} photos were NOT used: {why} (result.json lists them)"
+        )
+    if stopped := record.counts.get("stopped_after"):
+        lines.append(f"stopped after {stopped:,} photos: --until {record.settings.until}")
+    if record.trained_on:
+        lines.append(record.trained_on)
+    if record.blind and record.n.scored < FEW:
+        lines.append(
+            f"{record.n.scored} items are too few: chance alone moves such shares by tens of points, and the baselines "
+            "without an image, which learn from the items, have nothing to learn from"
+        )
+    if cut := record.counts.get("texts_cut"):
+        lines.append(f"{cut:,} texts are longer than the model reads and were cut")
+    if alike := record.counts.get("read_alike"):
+        named = ", ".join(record.read_alike[:3]) + (", ..." if alike > 3 else "")
+        lines.append(f"{alike:,} items tie: the model reads a right text and a negative as the same ({named})")
+    return lines
 
 
-_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-
-
-def markdown_cell(text: str) -> str:
-    """No HTML, no links (javascript: among them), no new cell: a tag is a user's word."""
-    safe = printable(" ".join(text.split())).translate(_HTML).replace("](", "]\\(")
-    return safe.replace("\\|", "\\&#124;").replace("|", "\\|")  # after a backslash \| would be a backslash and a cell
-
-
-def safe_cell(value: object) -> Any:
-    """A text that a spreadsheet would take for a formula gets the apostrophe that makes it text."""
-    if not isinstance(value, str):
-        return value
-    return printable(f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value)
-
-
-def _latex(header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
-    lines = [r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}", r"\toprule"]
-    lines.append(_latex_row(header))
-    lines.append(r"\midrule")
-    lines += [_latex_row(row) for row in cells]
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([f"% {printable(line)}" for line in caption.splitlines()] + lines)
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    """A row; braces around a sign that the \\\\ before it would take: \\\\[2pt] and \\\\* are commands."""
-    written = [printable(cell.strip()).translate(_LATEX) for cell in cells]
-    if written[0].startswith(("[", "*")):
-        written[0] = f"{{{written[0][0]}}}{written[0][1:]}"
-    return " & ".join(written) + r" \\"
+def _reasons(record: RunRecord) -> str:
+    """The commonest reasons with their counts; a record lists the first hundred items."""
+    known = Counter(record.skipped.values())
+    shown = [f"{why} ({count:,})" if len(known) > 1 else why for why, count in known.most_common(3)]
+    more = f"; {len(known) - 3} other reasons" if len(known) > 3 else ""
+    return ", ".join(shown) + more if shown else "see result.json"

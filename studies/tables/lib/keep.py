@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.evaluation.comparing.differences import load_run
+from equipoise.evaluation.results import load_run
 from studies.harness import write_arrays
 from studies.tables.lib.study import Study, Wanted
 

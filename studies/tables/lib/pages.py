@@ -10,9 +10,9 @@ from equipoise.benchmarks.replace.build import LEXICON
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item
 from equipoise.evaluation.averages import MOST_GROUPS, summarise
-from equipoise.evaluation.comparing.differences import LoadedRun
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemNumbers
+from equipoise.evaluation.results import LoadedRun
 from studies.harness import table
 from studies.tables.lib.chart import line_chart
 from studies.tables.lib.findings import MODELS as FINDINGS

@@ -27,17 +27,9 @@ from equipoise.core.stats import RESAMPLES, percentile_interval
 from equipoise.data.images import ImageProblem, ImageSource
 from equipoise.data.items import Item
 from equipoise.evaluation.averages import leaves
-from equipoise.evaluation.comparing.differences import (
-    LoadedRun,
-    average,
-    difference,
-    grouped,
-    joined,
-    leaves_of,
-    load_run,
-)
+from equipoise.evaluation.comparing.differences import average, difference, grouped, leaves_of
 from equipoise.evaluation.record import Difference, Interval, Number, Numbers
-from equipoise.evaluation.results import read_result
+from equipoise.evaluation.results import LoadedRun, joined, load_run, read_result
 from equipoise.evaluation.run import evaluate, evaluate_set
 from equipoise.models import load_model
 from equipoise.train.run.log import read_log

@@ -14,8 +14,8 @@ from equipoise.benchmarks.registry import load_file
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, load_items, write_items
 from equipoise.embedding.cache import EmbeddingCache
-from equipoise.evaluation.asking.parsing import option_of
 from equipoise.evaluation.asking.plan import plan
+from equipoise.evaluation.asking.shipped import option_of
 from equipoise.evaluation.asking.until import Until, parse_until
 from equipoise.evaluation.asking.variants import Ask, parse_ask, questions
 from equipoise.evaluation.run import evaluate

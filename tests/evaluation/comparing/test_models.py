@@ -14,13 +14,14 @@ from tests.evaluation.comparing.exact import mcnemar
 from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.evaluation.comparing import inference
-from equipoise.evaluation.comparing.differences import LoadedRun, difference, leaves_of, per_item
+from equipoise.evaluation.comparing.differences import difference, leaves_of, per_item
 from equipoise.evaluation.comparing.folders import _holding, flips
 from equipoise.evaluation.comparing.gate import Gate, check_gates, read_gate
 from equipoise.evaluation.comparing.models import Model, compare_models, contributions, place, require_seeds
 from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Comparison, Interval, RunRecord
+from equipoise.evaluation.results import LoadedRun
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report.comparison import change_rows
 

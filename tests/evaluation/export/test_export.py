@@ -16,7 +16,7 @@ from equipoise.benchmarks.registry import of_file
 from equipoise.core.errors import UserError
 from equipoise.data.images import FolderImages
 from equipoise.data.items import load_items
-from equipoise.evaluation.asking.shares import SHARES
+from equipoise.evaluation.asking.shipped import SHARES
 from equipoise.evaluation.asking.variants import parse_ask
 from equipoise.evaluation.export.folder import TARGETS, Origin, export
 from equipoise.evaluation.export.rows import row_of

@@ -15,7 +15,7 @@ import pytest
 from tests.evaluation.export.exporting import ASK, Mock, exported, items, said
 
 import equipoise
-from equipoise.evaluation.asking.shares import SHARES
+from equipoise.evaluation.asking.shipped import SHARES
 from equipoise.published.logs.reading import read_logs
 from equipoise.published.measuring import log_runs
 

@@ -108,7 +108,7 @@ class SiglipLoader(Loader):
     size, padding = 32, "max_length"
 
     def __init__(self) -> None:
-        from equipoise.models.tokens import clip_tokenizer
+        from equipoise.models.inputs import clip_tokenizer
 
         self.network, self.tokenizer = siglip(), clip_tokenizer()
 

@@ -18,8 +18,7 @@ from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.judging import preflight
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
-from equipoise.models.preprocess import Preprocess, clip_preprocess
-from equipoise.models.tokens import clip_tokenizer
+from equipoise.models.inputs import Preprocess, clip_preprocess, clip_tokenizer
 
 SPECIAL = tiny.WORDS[:5]
 

@@ -18,8 +18,8 @@ from typing import Annotated
 
 from pydantic import StringConstraints, model_validator
 
-from equipoise.benchmarks.base import splits_of, stored
-from equipoise.benchmarks.reading import Raw, check_splits, item_id, records
+from equipoise.benchmarks.base import check_splits, splits_of, stored
+from equipoise.benchmarks.reading import Raw, item_id, records
 from equipoise.benchmarks.vl_checklist import Record as Annotation
 from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError

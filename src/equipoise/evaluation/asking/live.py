@@ -29,7 +29,7 @@ from equipoise.data.images import ImageProblem, ImageSource, decode_image
 from equipoise.data.items import ImageRef, Item
 from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.answers import Answer
-from equipoise.evaluation.asking.parsing import option_of
+from equipoise.evaluation.asking.shipped import option_of
 from equipoise.evaluation.asking.until import Until
 from equipoise.evaluation.asking.variants import Ask, Asked, questions
 from equipoise.evaluation.scores import ItemScores

@@ -1,4 +1,4 @@
-"""Finished runs, read back, and the paired difference of two models with an interval over images.
+"""The paired difference of two models with an interval over images.
 
 The same images are resampled for both models, so what both find easy or hard cancels out. A model may be several
 runs (finetuning seeds): its outcome on an item is then the mean over them, and the interval speaks of these seeds on
@@ -8,8 +8,6 @@ other images, not of other seeds. `models.compare_models` starts from this diffe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,73 +15,11 @@ from numpy.typing import NDArray
 
 from equipoise.core import stats
 from equipoise.core.errors import UserError
-from equipoise.evaluation.averages import NEED_SCORES, Leaves, leaves, number_of
-from equipoise.evaluation.metrics import ROWS, Metric
-from equipoise.evaluation.outcomes import Outcomes, outcomes_of
-from equipoise.evaluation.record import Change, Difference, Interval, Numbers, RunRecord
-from equipoise.evaluation.results import is_outcomes_only, metrics_of, read_outcomes, read_run
-from equipoise.evaluation.scores import ItemScores, Scores
-
-
-@dataclass(frozen=True)
-class LoadedRun:
-    """One finished run, read back; or several benchmarks of one model, `joined`."""
-
-    folder: Path
-    records: tuple[RunRecord, ...]  # one, or that of each benchmark
-    rows: Sequence[ItemScores]
-    outcomes: Outcomes
-
-    @property
-    def name(self) -> str:
-        return "+".join(record.benchmark.name for record in self.records)
-
-    @property
-    def ids(self) -> list[str]:
-        return Scores.of(self.rows).ids
-
-    @property
-    def items(self) -> list[str]:
-        """Hashes of the items that were to be scored."""
-        return [record.benchmark.items_sha256 for record in self.records]
-
-    @property
-    def images(self) -> list[str | None]:
-        """Digests of the photos; None where a blind model read none."""
-        return [record.images.sha256 if record.images.count else None for record in self.records]
-
-    def where(self, tag: str, value: str) -> LoadedRun:
-        rows = [row for row in self.rows if row.tags.get(tag) == value]
-        return LoadedRun(self.folder, self.records, rows, outcomes_of(rows))
-
-    @property
-    def metrics(self) -> list[Metric]:
-        """The metrics that were measured: ours, and the user's own. Of joined runs ours alone."""
-        if self.outcomes.own:
-            return metrics_of(self.records[0])
-        left_out = NEED_SCORES if any(map(is_outcomes_only, self.records)) else ()
-        return [row for row in ROWS if row.name not in left_out]
-
-
-def load_run(folder: str | Path) -> LoadedRun:
-    """A run folder's result and scores; what was edited is refused."""
-    folder = Path(folder)
-    record, rows = read_run(folder)
-    if record.kind != "items":
-        raise UserError(f"{folder}: a run of {record.kind}, where one of items was expected")
-    return LoadedRun(folder, (record,), rows, read_outcomes(folder, record, rows))
-
-
-def joined(runs: Sequence[LoadedRun]) -> LoadedRun:
-    """Several benchmarks of one model as one run, each item tagged with its `benchmark`: REPLACE is such a pair."""
-    rows = [
-        row.model_copy(update={"id": f"{run.name}/{row.id}", "tags": {**row.tags, "benchmark": run.name}})
-        for run in runs
-        for row in run.rows
-    ]
-    return LoadedRun(
-        runs[0].folder.parent, tuple(record for run in runs for record in run.records), rows, outcomes_of(rows)
-    )
+from equipoise.evaluation.averages import Leaves, leaves, number_of
+from equipoise.evaluation.metrics import Metric
+from equipoise.evaluation.outcomes import Outcomes
+from equipoise.evaluation.record import Change, Difference, Interval, Numbers
+from equipoise.evaluation.results import LoadedRun
 
 
 def difference(

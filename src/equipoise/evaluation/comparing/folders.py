@@ -13,11 +13,20 @@ import numpy as np
 from equipoise.benchmarks.base import PLAIN
 from equipoise.core import stats
 from equipoise.core.errors import UserError
-from equipoise.evaluation.comparing.differences import LoadedRun, load_run, per_item, shared_metrics
+from equipoise.evaluation.comparing.differences import per_item, shared_metrics
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import Model, Placed, compare_models, place, require_seeds
 from equipoise.evaluation.record import Change, Comparison, Interval, Metrics
-from equipoise.evaluation.results import Texts, find_runs, is_outcomes_only, read_result, read_run, read_shown
+from equipoise.evaluation.results import (
+    LoadedRun,
+    Texts,
+    find_runs,
+    is_outcomes_only,
+    load_run,
+    read_result,
+    read_run,
+    read_shown,
+)
 from equipoise.evaluation.scores import Scores, kinds_of
 
 _LEAST = 2  # items that carry a tag's value; an id is no phrase

@@ -26,7 +26,6 @@ from equipoise.core.stats import Floats
 from equipoise.evaluation.averages import Leaves
 from equipoise.evaluation.comparing import inference
 from equipoise.evaluation.comparing.differences import (
-    LoadedRun,
     images_of,
     leaves_of,
     measured_difference,
@@ -36,6 +35,7 @@ from equipoise.evaluation.comparing.differences import (
 )
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.record import Change, Difference, Interval
+from equipoise.evaluation.results import LoadedRun
 
 
 @dataclass(frozen=True)

@@ -118,11 +118,8 @@ def _photos(folder: Path, source: ImageSource, refs: dict[str, tuple[ImageRef, .
 
 
 def _shipped() -> str:
-    """Our parser and metrics as one file that needs no Equipoise."""
-    asking = resources.files("equipoise.evaluation.asking")
-    parts = [asking.joinpath(name).read_text(encoding="utf-8") for name in ("parsing.py", "shares.py")]
-    own = re.sub(r"(?m)^from (__future__|equipoise)\b.*\n", "", parts[1])
-    return f"{parts[0]}\n\n{own}"
+    """Our parser and metrics, which need no Equipoise."""
+    return resources.files("equipoise.evaluation.asking").joinpath("shipped.py").read_text(encoding="utf-8")
 
 
 def _card(name: str, benchmark: Benchmark, items: Sequence[Item], count: int, to: str, ask: Ask, origin: Origin) -> str:

@@ -5,7 +5,7 @@ Both look for the data from the folder in which they are started, so the command
 
 from __future__ import annotations
 
-from equipoise.evaluation.asking.shares import SHARES
+from equipoise.evaluation.asking.shipped import SHARES
 
 _OPTIONS = "--tasks {name} --include_path . --log_samples --output_path OUT"
 RUN = f"lm_eval --model hf-multimodal --model_args pretrained=MODEL {_OPTIONS}"

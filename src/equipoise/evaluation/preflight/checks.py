@@ -23,7 +23,7 @@ from equipoise.evaluation.preflight.tested_model import HARMFUL, TestedModel, di
 from equipoise.evaluation.record import Check
 from equipoise.models import OF_PHOTOS
 from equipoise.models.base import Model, tells_tokens
-from equipoise.models.preprocess import CLIP_MEAN, CLIP_STD
+from equipoise.models.inputs import CLIP_MEAN, CLIP_STD
 
 Verdict = Literal["fine", "suspicious", "wrong"]
 Checking = Callable[[TestedModel], Check | None]

@@ -16,12 +16,11 @@ from equipoise.models.base import split_options
 from equipoise.models.clip import precision
 from equipoise.models.families import text_positions
 from equipoise.models.hf import check_folder, find_folder, load_network, load_tokenizer, read_config
-from equipoise.models.preprocess import Preprocess, from_config
+from equipoise.models.inputs import Preprocess, check_tokenizer, from_config
 from equipoise.models.scorers import xvlm
 from equipoise.models.scorers.heads import Contrast, Family, Head, family_named
 from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, padded
 from equipoise.models.scorers.xvlm import XVLM, Pixels
-from equipoise.models.tokens import check_tokenizer
 
 if TYPE_CHECKING:
     from transformers import BaseImageProcessor, PreTrainedModel, PreTrainedTokenizerBase

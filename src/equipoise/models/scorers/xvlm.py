@@ -26,7 +26,7 @@ from torch.nn.functional import normalize
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import sha256_file, write_json
 from equipoise.models.checkpoint import read_state, unprefixed
-from equipoise.models.preprocess import Preprocess
+from equipoise.models.inputs import Preprocess
 
 if TYPE_CHECKING:
     from transformers import BertConfig, BlipTextConfig, SwinConfig

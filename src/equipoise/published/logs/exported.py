@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.evaluation.asking.shares import shares
+from equipoise.evaluation.asking.shipped import shares
 from equipoise.evaluation.export.rows import answer_to, row_of
 from equipoise.published.logs.said import Log, Said, cut
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from equipoise.core.errors import printable
 from equipoise.evaluation.metrics import info, shown
 from equipoise.evaluation.record import Numbers, RunRecord
-from equipoise.report import Format
-from equipoise.report.tables import Line, grid, percent, render, signed
+from equipoise.report import Format, grid
+from equipoise.report.tables import Line, percent, render, signed
 
 _FIRST = ("accuracy", "right_every_time", "order_flips", "wording_flips", "prompt_flips", "repeat_flips")
 _MEANINGS = {  # of answers; metrics.py has those of scores

@@ -24,7 +24,7 @@ from equipoise.data.images import ImageProblem, ImageSource, decode_image
 from equipoise.data.items import ImageRef, Item
 from equipoise.embedding.cache import EmbeddingCache
 from equipoise.models.clip import ClipModel
-from equipoise.models.preprocess import Preprocess
+from equipoise.models.inputs import Preprocess
 from equipoise.train.data.draws import Draw, batches, epoch_order
 from equipoise.train.data.pooled import Photo, pool
 from equipoise.train.data.texts import PackedTexts, pack, row_length

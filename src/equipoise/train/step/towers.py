@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import linear, normalize, pad
 
 from equipoise.models.families import family_of, read_texts
-from equipoise.models.preprocess import Preprocess
+from equipoise.models.inputs import Preprocess
 from equipoise.train.data.texts import PackedTexts, block_mask
 from equipoise.train.step import distributed
 from equipoise.train.step.lora import trained_weights
