@@ -19,7 +19,6 @@ from equipoise.core.errors import OtherRun
 from equipoise.core.llm_client import LlmSettings
 from equipoise.data.identity import (
     PACKAGE,
-    _meaning,
     code_files,
     of_code,
     of_folder,
@@ -46,16 +45,14 @@ RULES = ("perturb", "language")
 DATA = [path.relative_to(PACKAGE) for path in code_files(*RULES) if path.suffix != ".py"]
 
 
-def test_a_comment_does_not_refuse_a_half_done_run(tmp_path: Path) -> None:
-    rules = tmp_path / "rules.py"
-    rules.write_text('"""Why."""\nN = 3\n\ndef rule(x):\n    """How."""\n    return x + N\n')
-    before = _meaning(rules)
-    rules.write_text('"""Why, better."""\n# a comment\nN = 3\ndef rule(x):\n    return (x + N)  # plus\n')
-    assert _meaning(rules) == before
-    rules.write_text("N = 4\ndef rule(x):\n    return x + N\n")
-    assert _meaning(rules) != before
-    (tmp_path / "words.txt").write_text("# cat\n")
-    assert _meaning(tmp_path / "words.txt") == b"# cat\n"
+def test_other_code_is_another_identity(tmp_path: Path) -> None:
+    rules = tmp_path / "perturb" / "rules.py"
+    rules.parent.mkdir()
+    rules.write_text("N = 3\n")
+    before = of_code("perturb", package=tmp_path)
+    rules.write_text("N = 4\n")
+    of_code.cache_clear()
+    assert of_code("perturb", package=tmp_path) != before
 
 
 def test_the_judge_and_the_forms_are_among_the_data() -> None:

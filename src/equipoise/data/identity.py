@@ -6,7 +6,6 @@ fields are not enough: another thing of the same name would get the first one's 
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import functools
 import hashlib
@@ -38,7 +37,7 @@ def of_code(*rooms: str, package: Path = PACKAGE) -> str:
     """Hash of folders of this package, code and data files: results of other code are neither resumed nor reused."""
     digest = hashlib.sha256()
     for path in code_files(*rooms, package=package):
-        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + hashlib.sha256(_meaning(path)).digest())
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + bytes.fromhex(sha256_file(path)))
     return digest.hexdigest()[:16]
 
 
@@ -48,19 +47,6 @@ def code_files(*rooms: str, package: Path = PACKAGE) -> Iterator[Path]:
             raise ValueError(f"no folder {room} in {package}")  # a typo would leave its code out of the hash
         found = (path for path in (package / room).rglob("*") if path.is_file() and path.suffix != ".pyc")
         yield from sorted(found)
-
-
-def _meaning(path: Path) -> bytes:
-    """What decides the output: the bytes of a data file; of code its syntax tree, without comments and docstrings."""
-    if path.suffix != ".py":
-        return path.read_bytes()
-    tree = ast.parse(path.read_bytes())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
-                del node.body[0]
-    return ast.dump(tree).encode()
 
 
 def of_folder(folder: str | Path) -> str:
