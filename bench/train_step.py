@@ -33,12 +33,10 @@ from torch.nn.functional import normalize
 from equipoise.models.clip import ClipModel
 from equipoise.models.inputs import clip_preprocess
 from equipoise.train.data.batches import Batch, TextChunks
-from equipoise.train.data.texts import PackedTexts
 from equipoise.train.recipe import Recipe
 from equipoise.train.recipes import get_recipe
-from equipoise.train.step.backward import Embeddings, assemble, backward
-from equipoise.train.step.optim import adamw
-from equipoise.train.step.towers import Towers
+from equipoise.train.step.backward import Embeddings, adamw, assemble, backward
+from equipoise.train.step.towers import PackedTexts, Towers
 
 RECIPES = {  # recipe -> texts per sample: the caption, then its positive and negatives
     "hard_positives_kamath_2024": ("caption", "positive", "negative"),

@@ -70,8 +70,7 @@ def _losses() -> Iterator[str]:
 
 
 def _recipes() -> Iterator[str]:
-    from equipoise.train.recipes import RECIPES
-    from equipoise.train.recipes.about import explained
+    from equipoise.train.recipes import RECIPES, explained
 
     for name in RECIPES:
         yield f"### `{name}`\n\n{explained(name)}"

@@ -21,9 +21,7 @@ from equipoise.train.losses.cmr import Cmr
 from equipoise.train.losses.imc import Imc
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
-from equipoise.train.recipes import RECIPES, SETTINGS, Lora, Needs, Recipe, get_recipe, options_of
-from equipoise.train.recipes.about import about
-from equipoise.train.recipes.options import hints_of
+from equipoise.train.recipes import RECIPES, SETTINGS, Lora, Needs, Recipe, about, get_recipe, hints_of, named
 
 
 def batch_for(needs: Needs, samples: int = 4) -> Features:
@@ -68,7 +66,7 @@ def test_every_recipe_computes_its_loss_from_what_it_asks_for(name: str, quick: 
     result = recipe.loss()(batch_for(recipe.needs))
     assert result.total.isfinite()
     assert result.parts
-    assert set(recipe.options) <= set(options_of(name))
+    assert set(recipe.options) <= set(hints_of(named(name)))
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -314,7 +312,7 @@ def test_crop_is_two_shares_in_order() -> None:
 def test_what_is_told_of_a_recipe() -> None:
     told = about("ce_clip_zhang_2024")
     options = {option["name"]: (option["type"], option["default"]) for option in told["options"]}
-    assert set(options) == set(options_of("ce_clip_zhang_2024"))
+    assert set(options) == set(hints_of(named("ce_clip_zhang_2024")))
     assert options["itc"] == ("hn | plain | off", "hn")
     assert options["fixed_threshold"] == ("number >= 0 or none", None)
     assert options["types"] == (
@@ -397,7 +395,7 @@ def test_what_is_wrong_with_ones_own_recipe(own: Path, name: str, options: dict[
 
 def test_a_warm_up_that_a_user_asks_for_is_kept() -> None:
     """A recipe's own is cut to its share of a short run, which would never reach its rate otherwise."""
-    from equipoise.train.step.optim import warmup_used
+    from equipoise.train.step.backward import warmup_used
 
     assert warmup_used(get_recipe("control"), 20) == 2
     assert warmup_used(get_recipe("control", warmup_steps=8, max_steps=20), 20) == 8

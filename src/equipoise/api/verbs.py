@@ -27,7 +27,7 @@ from equipoise.data.items import Item
 
 if TYPE_CHECKING:
     from equipoise.evaluation.metrics import Metric
-    from equipoise.train.model import Trainable
+    from equipoise.train.data.batches import Trainable
     from equipoise.train.recipe import Recipe
 
 AnyRun = Run | str | Path
@@ -292,9 +292,10 @@ def train(
     from equipoise.benchmarks.registry import load_file
     from equipoise.models import load_model
     from equipoise.report.curves import write_curves
-    from equipoise.train.model import saved_spec, trainable
     from equipoise.train.recipe import Recipe
     from equipoise.train.recipes import get_recipe
+    from equipoise.train.run.check import trainable
+    from equipoise.train.run.checkpoints import saved_spec
     from equipoise.train.run.loop import Hardware
     from equipoise.train.run.loop import train as run
 

@@ -23,8 +23,7 @@ from equipoise.train.recipe_rows import recipe_rows
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Number
     from equipoise.models.base import Model
-    from equipoise.train.data.batches import Part
-    from equipoise.train.model import Trainable
+    from equipoise.train.data.batches import Part, Trainable
     from equipoise.train.recipe import Recipe
     from equipoise.train.run.loop import Evaluation
 
@@ -93,7 +92,7 @@ app = App(
 def list_recipes(as_json: bool = typer.Option(False, "--json", help="print a list of objects")) -> None:
     """List all recipes. --json adds what each needs of the items, and every option with its default."""
     if as_json:
-        from equipoise.train.recipes.about import about
+        from equipoise.train.recipes import about
 
         typer.echo(json.dumps([about(name) for name in recipe_rows()], indent=2, ensure_ascii=False))
         return
@@ -137,10 +136,9 @@ def train(
 
     device_named(device)  # before torch is loaded
     from equipoise.report.curves import write_curves
-    from equipoise.train.model import saved_spec
     from equipoise.train.recipes import get_recipe
     from equipoise.train.run.check import data_identity
-    from equipoise.train.run.checkpoints import Checkpoints
+    from equipoise.train.run.checkpoints import Checkpoints, saved_spec
     from equipoise.train.run.loop import Hardware, Saving
     from equipoise.train.run.loop import train as run
 
@@ -189,7 +187,7 @@ def train(
 
 def _changed(paper: Recipe, quick: Recipe) -> str:
     """What --quick sets, next to what the recipe would have; what --set names is the user's own choice."""
-    from equipoise.train.recipes.options import SETTINGS, setting_of, written
+    from equipoise.train.recipes import SETTINGS, setting_of, written
 
     pairs = [(name, setting_of(paper, name), setting_of(quick, name)) for name in SETTINGS]
     shown = [f"{name}={written(new)} ({written(old)})" for name, old, new in pairs if new != old]
@@ -198,7 +196,7 @@ def _changed(paper: Recipe, quick: Recipe) -> str:
 
 def _help(recipe: str) -> str:
     """A recipe's own explanation and options, above the options of the command."""
-    from equipoise.train.recipes.about import about, explained
+    from equipoise.train.recipes import about, explained
 
     facts = about(recipe)
     lines = [*_facts(facts), "settings  (of every recipe; the defaults are this one's)", *_rows(facts, shared=True)]
@@ -213,7 +211,7 @@ def _facts(one: dict[str, Any]) -> list[str]:
 
 
 def _rows(one: dict[str, Any], shared: bool) -> list[str]:
-    from equipoise.train.recipes.options import written
+    from equipoise.train.recipes import written
 
     chosen = [option for option in one["options"] if option["shared"] == shared]
     wide = max((len(written(option["default"])) for option in chosen), default=0)
@@ -253,7 +251,7 @@ def _parts(items: list[Path], images: list[str], weights: list[float] | None) ->
 
 def _model(spec: str, device: str) -> Trainable:
     from equipoise.models import load_model
-    from equipoise.train.model import trainable
+    from equipoise.train.run.check import trainable
 
     return trainable(load_model(spec, device=device), spec)
 

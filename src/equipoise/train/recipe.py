@@ -5,12 +5,21 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from equipoise.data.identity import of_call
 from equipoise.data.items import Edit, Operation, Target
 from equipoise.train.features import StatefulLoss
 from equipoise.train.losses.masked import Sum, Term
+
+# Types of options that several recipes have.
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+UNHELD = 10_000.0  # max_scale for papers without a bound
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,12 @@ class Slot:
     def accepts(self, edit: Edit | None) -> bool:
         op, target = (None, None) if edit is None else (edit.op, edit.target)
         return any(k_op in (None, op) and k_target in (None, target) for k_op, k_target in self.kinds)
+
+
+ANY = Slot()
+SWAP = Slot("swap", (("swap", None),))
+REPLACE = Slot("replace", (("replace", None),))
+SHUFFLE = Slot("shuffle", (("shuffle", None),))
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from equipoise.data.images import FolderImages
 from equipoise.data.items import Edit, ImageRef, Item, texts
 from equipoise.train.data.batches import MISSING, Batch, Part, TextChunks, TrainingData
 from equipoise.train.data.draws import Draw
-from equipoise.train.data.texts import PackedTexts
 from equipoise.train.recipe import Needs, Recipe, Slot
-from equipoise.train.step.towers import Towers
+from equipoise.train.step.towers import PackedTexts, Towers
 
 NEEDS = Needs(positive=Slot(), negatives=(Slot("a", (("replace", None),)), Slot("o", ((None, "object"),))))
 

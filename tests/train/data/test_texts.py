@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from equipoise.train.data.texts import PADDING, pack, row_length
-from equipoise.train.step.towers import Towers
+from equipoise.train.step.towers import PADDING, Towers, pack, row_length
 
 
 def _ragged(count: int, longest: int, vocabulary: int, end: int, seed: int = 0) -> list[list[int]]:

@@ -184,7 +184,7 @@ def test_wise_ft_lies_between_base_and_finetuned(run, tiny_model, lora):
 
 
 def test_only_matrices_decay_and_the_scale_is_held(run, tiny_model):
-    from equipoise.train.step.optim import clamp_scale, parameter_groups
+    from equipoise.train.step.backward import clamp_scale, parameter_groups
 
     network = tiny_model().network
     decayed, others = parameter_groups(network, 0.1)
@@ -199,7 +199,7 @@ def test_only_matrices_decay_and_the_scale_is_held(run, tiny_model):
 
 
 def test_the_learning_rate_warms_up_and_ends_near_zero():
-    from equipoise.train.step.optim import learning_rate
+    from equipoise.train.step.backward import learning_rate
 
     recipe = replace(RECIPE, lr=1.0, warmup_steps=10)
     rates = [learning_rate(recipe, step, 200) for step in range(200)]

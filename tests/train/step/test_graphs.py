@@ -9,8 +9,7 @@ from equipoise.data.images import FolderImages
 from equipoise.train.data.batches import Part, TextChunks, TrainingData
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.recipe import Needs, Recipe, Slot
-from equipoise.train.step.backward import backward
-from equipoise.train.step.optim import adamw
+from equipoise.train.step.backward import adamw, backward
 from equipoise.train.step.towers import MOST, Graphed, Towers
 
 

@@ -12,9 +12,6 @@ its photo or its caption. A cap trades texts for that.
 
 *Equal targets* (Kamath et al. 2024, Appendix C.3): as many positives about relations as about attributes. Every
 replaced verb counts as a relation. The paper does not say what it did with objects; ours stay, and so do swaps.
-
-The judges see no image: `length` and `frequency` need nothing; `words` is the classifier of `separability.py`, taught
-on the very items; `lm:FOLDER` is the fluency to a causal language model.
 """
 
 from __future__ import annotations
@@ -230,6 +227,10 @@ def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], di
     told = {"relations": found["relations"], "attributes": found["attributes"], "kept of each": min(found.values())}
     return told | {"items": counts["items_after"]}, edits
 
+
+# The judges, which see no image: a score is higher for what looks like an original caption. `length` and `frequency`
+# need nothing; `words` is the classifier of language/separability.py, taught on the very items; `lm:FOLDER` is the
+# fluency to a causal language model.
 
 _HALVES = 2
 _LM = "lm:FOLDER"

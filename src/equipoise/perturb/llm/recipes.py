@@ -4,10 +4,6 @@ REPLACE and SWAP are the published texts, since they are the method. The two pro
 there; ours follow the description, with one example each. The paper sampled without a seed and checked nothing; we
 decode deterministically and check every answer, except in the faithful recipe (`answers.py`). An answer may have the
 paper's number of tokens (C.2): 20 for SWAP, whose captions are short, 30 for REPLACE; the public code has 20 for both.
-
-`LlmWriter` makes a language model a word source of `balanced`: it writes several wrong captions and several rewordings.
-Only answers that exchange one word, or one compound, are used. As negatives they are judged like any other word that is
-not from a list. A rewording must be a synonym in our lists or in WordNet, since the judge was taught no synonyms.
 """
 
 from __future__ import annotations
@@ -112,6 +108,13 @@ _PLAIN = re.compile(r"[a-z]+(?:['-][a-z]+)*(?: [a-z]+(?:['-][a-z]+)*)*")
 
 
 class LlmWriter:
+    """A language model as a word source of `balanced`: it writes several wrong captions and several rewordings.
+
+    Only answers that exchange one word, or one compound, are used. As negatives they are judged like any other word
+    that is not from a list. A rewording must be a synonym in our lists or in WordNet, since the judge was taught no
+    synonyms.
+    """
+
     def __init__(self, llm: Llm) -> None:
         self._llm, self.name = llm, f"llm:{llm.settings.model}"
 

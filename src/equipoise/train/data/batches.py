@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -25,12 +25,13 @@ from equipoise.data.items import ImageRef, Item
 from equipoise.embedding.cache import EmbeddingCache
 from equipoise.models.clip import ClipModel
 from equipoise.models.inputs import Preprocess
+from equipoise.models.scorers.itm import MatchingModel
 from equipoise.train.data.draws import Draw, batches, epoch_order
 from equipoise.train.data.pooled import Photo, pool
-from equipoise.train.data.texts import PackedTexts, pack, row_length
-from equipoise.train.model import Trainable
 from equipoise.train.recipe import Recipe
+from equipoise.train.step.towers import PackedTexts, pack, row_length
 
+Trainable: TypeAlias = ClipModel | MatchingModel
 CACHE_BYTES = 1 << 30  # of decoded images in memory
 KEPT_TEXTS = 200_000  # tokenized texts that each worker keeps for the next epoch
 MISSING = -1

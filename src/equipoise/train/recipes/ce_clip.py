@@ -9,8 +9,7 @@ from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
 from equipoise.train.losses.imc import Imc
 from equipoise.train.losses.itc_hn import itc_hn
-from equipoise.train.recipe import Needs, Recipe, Slot
-from equipoise.train.recipes.shared import Weight
+from equipoise.train.recipe import Needs, Recipe, Slot, Weight
 
 NegativeType = Literal["relation", "attribute", "object", "action"]
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.itm import itm
-from equipoise.train.recipe import Needs, Recipe
+from equipoise.train.recipe import Needs, Recipe, Weight
 from equipoise.train.recipes.ce_clip import ce_clip_zhang_2024
-from equipoise.train.recipes.shared import Weight
 
 
 def ce_xvlm_zhang_2024(*, imc_weight: Weight = 0.2, cmr_weight: Weight = 0.4) -> Recipe:

@@ -6,8 +6,7 @@ from equipoise.train.losses.clic import clic_uni
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.two_captions import two_captions
-from equipoise.train.recipe import Needs, Recipe
-from equipoise.train.recipes.shared import ANY, UNHELD, Weight
+from equipoise.train.recipe import ANY, UNHELD, Needs, Recipe, Weight
 
 
 def clic_peleg_2025(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from equipoise.train.losses.cs_clip import cs_unit
 from equipoise.train.losses.itc_hn import itc_hn
-from equipoise.train.recipe import Needs, Recipe
-from equipoise.train.recipes.shared import ANY, UNHELD, Count, Weight
+from equipoise.train.recipe import ANY, UNHELD, Count, Needs, Recipe, Weight
 
 
 def cs_clip_kargi_2026(*, unit_weight: Weight = 0.5, units: Count = 2) -> Recipe:

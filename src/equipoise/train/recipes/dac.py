@@ -5,8 +5,7 @@ from __future__ import annotations
 from equipoise.train.losses.dac import dac_mil, dac_negative
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.svlc import svlc_negative
-from equipoise.train.recipe import Lora, Needs, Recipe
-from equipoise.train.recipes.shared import ANY, Count
+from equipoise.train.recipe import ANY, Count, Lora, Needs, Recipe
 
 
 def dac_doveh_2023(*, dense_captions: Count = 10, dense_negatives: bool = True) -> Recipe:

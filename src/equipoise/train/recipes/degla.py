@@ -5,8 +5,7 @@ from __future__ import annotations
 from equipoise.train.losses.degla import DeglaText, degla_distillation
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.svlc import svlc_negative
-from equipoise.train.recipe import Needs, Recipe
-from equipoise.train.recipes.shared import ANY, Share, Weight
+from equipoise.train.recipe import ANY, Needs, Recipe, Share, Weight
 
 
 def degla_hu_2025(

@@ -8,9 +8,8 @@ from equipoise.train.losses.keep import keep
 from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.text_contrast import text_contrast
 from equipoise.train.losses.two_captions import two_captions
-from equipoise.train.recipe import Needs, Recipe
+from equipoise.train.recipe import ANY, REPLACE, SWAP, Needs, Recipe, Weight
 from equipoise.train.recipes.ce_clip import SLOTS
-from equipoise.train.recipes.shared import ANY, REPLACE, SWAP, Weight
 
 
 def equipoise_2026(

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.fsc import FscGlobal, FscLocal
-from equipoise.train.recipe import Lora, Needs, Recipe
-from equipoise.train.recipes.shared import REPLACE, SHUFFLE, SWAP, Share, Weight
+from equipoise.train.recipe import REPLACE, SHUFFLE, SWAP, Lora, Needs, Recipe, Share, Weight
 
 
 def fsc_clip_oh_2024(

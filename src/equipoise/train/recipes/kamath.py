@@ -5,8 +5,7 @@ from __future__ import annotations
 from equipoise.core.errors import UserError
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
-from equipoise.train.recipe import Needs, Recipe, Slot
-from equipoise.train.recipes.shared import ANY, REPLACE, SWAP, Weight
+from equipoise.train.recipe import ANY, REPLACE, SWAP, Needs, Recipe, Slot, Weight
 
 
 def control() -> Recipe:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.negclip import negclip_loss
-from equipoise.train.recipe import Needs, Recipe
-from equipoise.train.recipes.shared import ANY
+from equipoise.train.recipe import ANY, Needs, Recipe
 
 
 def negclip_yuksekgonul_2023(*, hard_images: bool = True) -> Recipe:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.read import read_alignment
-from equipoise.train.recipe import Needs, Recipe
-from equipoise.train.recipes.shared import ANY, SWAP, UNHELD, Weight
+from equipoise.train.recipe import ANY, SWAP, UNHELD, Needs, Recipe, Weight
 
 
 def read_clip_kwon_2025(*, alignment_weight: Weight = 0.5) -> Recipe:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from equipoise.train.losses.siglip import siglip_loss
-from equipoise.train.recipe import Recipe
-from equipoise.train.recipes.shared import UNHELD
+from equipoise.train.recipe import UNHELD, Recipe
 
 
 def control_siglip() -> Recipe:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
-from equipoise.train.recipe import Lora, Needs, Recipe
-from equipoise.train.recipes.shared import ANY, Weight
+from equipoise.train.recipe import ANY, Lora, Needs, Recipe, Weight
 
 
 def svlc_doveh_2023(

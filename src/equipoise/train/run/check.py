@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -22,9 +22,18 @@ from equipoise.core.run_folder import UNKNOWN
 from equipoise.data.identity import card_now, of_card, of_code, of_items
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, ParquetImages, TarImages, absent
 from equipoise.data.items import Item, Text
-from equipoise.train.data.batches import Part, shares
-from equipoise.train.model import Trainable, misfits
+from equipoise.models.scorers.itm import MatchingModel
+from equipoise.train.data.batches import Part, Trainable, shares
 from equipoise.train.recipe import Recipe, Slot
+
+
+def trainable(model: object, spec: str) -> Trainable:
+    if isinstance(model, Trainable):
+        return model
+    raise UserError(
+        f"{spec}: only CLIP- and SigLIP-style models of transformers (hf:) and BLIP and X-VLM (itm:) can be "
+        "finetuned; for others use the losses in your own loop (docs/python.md)"
+    )
 
 
 def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list[str]:
@@ -50,7 +59,7 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list
     if needs.hard_images and not any("hard_images" in item.tags for item in items):
         advice = "equipoise perturb ITEMS --hard-images MODEL --images DIR --out F.jsonl finds them"
         problems.add("hard images", f'none of {len(items)} items names any in tags["hard_images"]; {advice}')
-    for why in misfits(recipe, model):
+    for why in _misfits(recipe, model):
         problems.add("model", why)
     if wrong := [weight for weight in shares(parts) or () if not 0 < weight < math.inf]:
         problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
@@ -64,6 +73,28 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list
         if value is not None and value < 1:
             raise UserError(f"{name.replace('_', ' ')}: expected at least 1, found {value}")
     return _summary(recipe, items, counts)
+
+
+def _misfits(recipe: Recipe, model: Trainable) -> Iterator[str]:
+    if not isinstance(model, MatchingModel):
+        if recipe.needs.matching:
+            yield f"{model.spec} has no matching head, which this recipe trains; use a BLIP or X-VLM, as itm:FOLDER"
+        if recipe.needs.tokens and not model.family.by_pieces:
+            yield f"{model.spec} has no token features; this recipe's local loss needs a CLIP model"
+        return
+    if model.family.contrast is None:
+        yield f"{model.spec} is a {model.family.name}; of the itm: models, only BLIP and X-VLM can be finetuned"
+    if not recipe.needs.matching:
+        yield f"{model.spec} has a matching head; only ce_xvlm_zhang_2024 and control_itm train it"
+    for given, what in (
+        (recipe.lora, "lora"),
+        (recipe.freeze, "freeze"),
+        (recipe.needs.teacher, "a teacher"),
+        (recipe.needs.tokens, "a local loss"),
+        (int(os.environ.get("WORLD_SIZE", "1")) > 1, "torchrun (use one process)"),
+    ):
+        if given:
+            yield f"a model with a matching head cannot be trained with {what}"
 
 
 def _refuse_with_freeze(recipe: Recipe) -> None:

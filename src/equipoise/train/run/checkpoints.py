@@ -33,6 +33,8 @@ from equipoise.core import run_folder
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write, read_text
 from equipoise.core.provenance import code_revision
+from equipoise.models.scorers.itm import MatchingModel
+from equipoise.train.data.batches import Trainable
 from equipoise.train.run.log import in_words, read_log
 
 STATE = "training_state.pt"
@@ -162,6 +164,10 @@ def _flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def saved_spec(model: Trainable, folder: object) -> str:
+    return f"{'itm' if isinstance(model, MatchingModel) else 'hf'}:{folder}"
 
 
 _revision = functools.cache(code_revision)  # calling git takes time

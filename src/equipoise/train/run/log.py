@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -18,8 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from equipoise.core.errors import UserError, did_you_mean, first_line
 from equipoise.core.files import atomic_write, sha256_json
 from equipoise.core.progress import Bar, is_quiet, showing
-from equipoise.evaluation.metrics import SHARES
-from equipoise.evaluation.record import Number
+
+if TYPE_CHECKING:
+    from equipoise.evaluation.record import Number
 
 LOG = "log.jsonl"
 
@@ -37,6 +38,8 @@ def read_log(out: Path) -> list[dict[str, Any]]:
 
 def in_words(name: str, value: float) -> str:
     """Our metrics in percent; a user's own metric as it is."""
+    from equipoise.evaluation.metrics import SHARES  # only a run that is evaluated waits for them
+
     return f"{100 * value:.1f} %" if name in SHARES else f"{value:.4f}"
 
 
@@ -99,6 +102,8 @@ class RunLog:
 
     def evaluation(self, step: int, judged: Mapping[str, float | Number]) -> dict[str, float]:
         """Write what was measured, of a `Number` also its interval and n; the plain values are returned."""
+        from equipoise.evaluation.record import Number
+
         metrics = {name: one.value if isinstance(one, Number) else one for name, one in judged.items()}
         numbers = {name: one for name, one in judged.items() if isinstance(one, Number)}
         intervals = {name: list(one.interval) for name, one in numbers.items() if one.interval is not None}

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -27,23 +27,23 @@ from equipoise.data.identity import trained_keys, write_trained
 from equipoise.data.images import ImageSource, open_source
 from equipoise.data.items import Item
 from equipoise.embedding.cache import EmbeddingCache
-from equipoise.evaluation.record import Number
 from equipoise.models.clip import ClipModel, pick_device
 from equipoise.models.scorers.itm import MatchingModel
-from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
-from equipoise.train.model import Trainable, saved_spec
+from equipoise.train.data.batches import Batch, Part, TextChunks, Trainable, TrainingData
 from equipoise.train.recipe import Recipe
 from equipoise.train.run.check import MAX_SKIPPED, check_items, read_photos, refuse_skipped, run_identity
-from equipoise.train.run.checkpoints import Checkpoints, interpolate, model_card, whole_folder
+from equipoise.train.run.checkpoints import Checkpoints, interpolate, model_card, saved_spec, whole_folder
 from equipoise.train.run.interrupt import Interrupt, worker_signals
 from equipoise.train.run.log import RunLog, check_loggers, open_loggers, write_summary
 from equipoise.train.run.watch import Watch, left_out, read_skipped
 from equipoise.train.step import distributed
-from equipoise.train.step.backward import backward
+from equipoise.train.step.backward import adamw, backward, clamp_scale, learning_rate, warmup_used
 from equipoise.train.step.lora import add_lora, freeze, merged, trained_weights
 from equipoise.train.step.matching import MatchingTowers, add_scale
-from equipoise.train.step.optim import adamw, clamp_scale, learning_rate, set_learning_rate, warmup_used
 from equipoise.train.step.towers import Teacher, Towers
+
+if TYPE_CHECKING:
+    from equipoise.evaluation.record import Number
 
 # Options of a run that do not change what is trained.
 
@@ -301,7 +301,8 @@ class _Run:
 
     def _update(self, batch: Batch, watch: Watch, interrupt: Interrupt) -> None:
         rate = learning_rate(self.recipe, self.step, self.steps)
-        set_learning_rate(self.optimizer, rate)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
         teacher = None if self.teacher is None else self.teacher.towers
         parts = backward(self.towers, self.loss, batch, self.recipe.seed * 1_000_003 + self.step, teacher)

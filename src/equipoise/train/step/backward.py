@@ -1,4 +1,4 @@
-"""The loss and gradients of one step, in one pass or, to save memory, in chunks (GradCache).
+"""The loss, the gradients and the optimizer of one step, in one pass or, to save memory, in chunks (GradCache).
 
 The losses of small batches cannot simply be added up, since every sample's loss depends on all others. In chunks, all
 embeddings are computed without a graph, then the loss and its gradient at the embeddings; then each chunk is run again
@@ -8,6 +8,7 @@ Memory Limited Setup"). The result is that of one pass.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +17,7 @@ from torch.nn.functional import pad
 
 from equipoise.train.data.batches import MISSING, Batch
 from equipoise.train.features import Features, LossParts, StatefulLoss
+from equipoise.train.recipe import Recipe
 from equipoise.train.step import distributed
 from equipoise.train.step.matching import MatchingTowers
 from equipoise.train.step.towers import Towers
@@ -204,3 +206,43 @@ def assemble(embeddings: Embeddings, fields: dict[str, Tensor], scale: Tensor, b
 def encode(towers: Towers, batch: Batch) -> Embeddings:
     """All chunks of a batch in one pass, with a graph if gradients are on."""
     return join([towers.images(pixels) for pixels in batch.pixels], [towers.texts(texts) for texts in batch.texts])
+
+
+# The optimizer: AdamW as in the papers, and the learning rate as a function of the step.
+
+
+def parameter_groups(network: torch.nn.Module, weight_decay: float) -> list[dict[str, object]]:
+    """Weight decay only on matrices, not on biases, norms, other vectors and the logit scale (open_clip's rule)."""
+    trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    return [
+        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": weight_decay},
+        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+    ]
+
+
+def adamw(network: torch.nn.Module, recipe: Recipe) -> torch.optim.AdamW:
+    fused = next(network.parameters()).is_cuda
+    groups = [group for group in parameter_groups(network, recipe.weight_decay) if group["params"]]
+    return torch.optim.AdamW(groups, lr=recipe.lr, betas=recipe.betas, eps=recipe.eps, fused=fused)
+
+
+def warmup_used(recipe: Recipe, steps: int) -> int:
+    """A recipe's warm-up is shortened to its share of the run, since SVLC's 10,000 steps may be longer than a short
+    run. A warm-up that the user sets is kept."""
+    return min(recipe.warmup_steps, max(1, int(steps * recipe.warmup_share)))
+
+
+def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
+    """Linear warm-up, then a half cosine to zero."""
+    warmup = warmup_used(recipe, steps)
+    if step < warmup:
+        return recipe.lr * (step + 1) / warmup
+    return recipe.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / max(1, steps - warmup)))
+
+
+@torch.no_grad()
+def clamp_scale(network: torch.nn.Module, highest: float) -> None:
+    """exp(logit_scale) stays between 1 and `highest` (CLIP: 100)."""
+    scale = getattr(network, "logit_scale", None)
+    if isinstance(scale, torch.nn.Parameter) and scale.requires_grad:
+        scale.clamp_(0, math.log(highest))

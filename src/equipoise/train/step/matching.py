@@ -36,7 +36,7 @@ def add_scale(network: PreTrainedModel | XVLM) -> None:
 
 class MatchingTowers(Towers):
     def __init__(self, model: MatchingModel, network: PreTrainedModel | XVLM) -> None:
-        assert model.family.contrast is not None  # train/model.py refuses others
+        assert model.family.contrast is not None  # run/check.py refuses others
         self.network, self.padding = network, int(model.tokenizer.pad_token_id)
         self._contrast, self._head = model.family.contrast, model.family.heads["itm"]
         weight, preprocess = next(network.parameters()), model.preprocess
