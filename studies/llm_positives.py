@@ -24,7 +24,8 @@ from equipoise.core.files import atomic_write
 from equipoise.core.llm_client import LlmSettings, llm_for
 from equipoise.core.stats import wilson
 from equipoise.perturb import Candidate, Caption, get_recipe
-from equipoise.perturb.llm.recipes import LLM_RECIPES, llm_recipe
+from equipoise.perturb.llm import LLM_RECIPES
+from equipoise.perturb.llm.recipes import llm_recipe
 from equipoise.perturb.recipe import perturb_caption
 from studies.harness import read_rows, table
 from studies.harness.inputs import HALVES, arguments, existing

@@ -9,16 +9,15 @@ import dataclasses
 import functools
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from equipoise.core.errors import UserError, did_you_mean
-from equipoise.core.llm_client import Llm, LlmSettings, llm_for
 from equipoise.core.plugins import is_named, load_named, source_sha256
 from equipoise.language.caption import Caption
 from equipoise.language.vocabulary import SECTIONS, Section
 from equipoise.perturb.checks import form, meaning
 from equipoise.perturb.dial import HIGHEST, LOWEST, PRECISION, Dial
-from equipoise.perturb.llm.recipes import LLM_RECIPES, PROMPTS, LlmWriter, llm_recipe
+from equipoise.perturb.llm import LLM_RECIPES
 from equipoise.perturb.operations import papers
 from equipoise.perturb.operations import replace as replacing
 from equipoise.perturb.operations import swap_negative as swap
@@ -31,6 +30,9 @@ from equipoise.perturb.sources.captions import OtherCaptions
 from equipoise.perturb.sources.fillers import Fillers
 from equipoise.perturb.sources.lexicon import Lexicon, WordNetSource
 from equipoise.perturb.trivial import Alternations
+
+if TYPE_CHECKING:
+    from equipoise.core.llm_client import Llm, LlmSettings
 
 CHECKS: tuple[Check, ...] = (
     form.changed,
@@ -287,7 +289,11 @@ class Setup:
     @property
     def asked(self) -> Llm | None:
         """The language model that writes, where one does."""
-        return llm_for(self.llm) if self.llm is not None and self._asks else None
+        if self.llm is None or not self._asks:
+            return None
+        from equipoise.core.llm_client import llm_for
+
+        return llm_for(self.llm)
 
     def recipe(self) -> Recipe:
         """The recipe, where there is one."""
@@ -318,6 +324,8 @@ class Setup:
         if "balanced" in self.names:
             found["precision"] = self.precision
         if self.llm is not None and self._asks:
+            from equipoise.perturb.llm.recipes import PROMPTS
+
             prompts = [[prompt.template, self.llm.max_tokens or prompt.max_tokens] for prompt in PROMPTS.values()]
             found["llm"] = {**self.llm.identity(), "prompts": prompts}
         if self.masked_lm is not None:
@@ -329,22 +337,25 @@ class Setup:
 
 def recipe_names() -> dict[str, str]:
     """Every recipe with what it makes."""
-    return {name: recipe.about for name, recipe in (RECIPES | LLM_RECIPES).items()} | {QUESTIONS: _REWORDED}
+    return {name: recipe.about for name, recipe in RECIPES.items()} | LLM_RECIPES | {QUESTIONS: _REWORDED}
 
 
 @functools.cache
 def _build(setup: Setup, source: str) -> Recipe:  # the source is there for the cache
+    llm = setup.asked
     if setup.name in LLM_RECIPES:
-        if setup.llm is None:
+        if llm is None:
             raise UserError(
                 f"recipe {setup.name} asks a language model: give --llm URL and --llm-model NAME of an "
                 "OpenAI-compatible server (offline, take hard_positives_rules)"
             )
-        recipe = llm_recipe(setup.name, llm_for(setup.llm))
+        from equipoise.perturb.llm.recipes import llm_recipe
+
+        recipe = llm_recipe(setup.name, llm)
     elif setup.name == "balanced":
         if not LOWEST <= setup.precision <= HIGHEST:
             raise UserError(f"--precision {setup.precision}: expected a share from {LOWEST} to {HIGHEST}")
-        recipe = balanced(setup.precision, None if setup.llm is None else LlmWriter(llm_for(setup.llm)))
+        recipe = balanced(setup.precision, None if llm is None else _writer(llm))
     else:
         recipe = get_recipe(setup.name, setup.folder)
     if setup.masked_lm is not None and recipe.takes_masked_lm:
@@ -353,3 +364,9 @@ def _build(setup: Setup, source: str) -> Recipe:  # the source is there for the 
         kind = FourthGuess if recipe.masked_lm == "fourth guess" else MaskedLM
         recipe = dataclasses.replace(recipe, sources=(masked_lm_for(setup.masked_lm, kind), *recipe.sources))
     return recipe
+
+
+def _writer(llm: Llm) -> Source:
+    from equipoise.perturb.llm.recipes import LlmWriter
+
+    return LlmWriter(llm)

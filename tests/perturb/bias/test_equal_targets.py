@@ -15,7 +15,7 @@ from equipoise.core.errors import UserError
 from equipoise.core.llm_client import Answer, LlmSettings
 from equipoise.data.items import Edit, Item, Operation, Target, Text, load_items, write_items
 from equipoise.perturb.bias.thinning import even_file, side
-from equipoise.perturb.llm import recipes as llm_recipes
+from equipoise.perturb.llm import LLM_RECIPES
 from equipoise.perturb.recipes import Setup, _build
 from equipoise.perturb.run.engine import perturb_file
 
@@ -111,10 +111,10 @@ class Answering:
 
 def test_the_papers_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """REPLACE, SWAP, and the two prompts for relations in one run, evened; the file without the draw is another run."""
-    monkeypatch.setattr("equipoise.perturb.recipes.llm_for", Answering)
+    monkeypatch.setattr("equipoise.core.llm_client.llm_for", Answering)
     captions, out = tmp_path / "captions.txt", tmp_path / "items.jsonl"
     captions.write_text("\n".join(CAPTIONS))
-    names = ",".join(llm_recipes.LLM_RECIPES)
+    names = ",".join(LLM_RECIPES)
     app = typer.Typer(pretty_exceptions_enable=False)
     app.command()(perturb)
     llm = ["--llm", "http://127.0.0.1:9/v1", "--llm-model", "even", "--cache", str(tmp_path / "cache")]

@@ -23,6 +23,7 @@ from equipoise.language.vocabulary import Section, count, read_text
 from equipoise.language.wordnet import LETTERS, WORDNET
 from equipoise.perturb.checks.form import grammar
 from equipoise.perturb.checks.meaning import listed_synonyms
+from equipoise.perturb.llm import LLM_RECIPES
 from equipoise.perturb.llm.answers import CUT, any_text, edit_between, spoiled, tidy, valid
 from equipoise.perturb.llm.meaning import KINDS, keeps_meaning
 from equipoise.perturb.recipe import Candidate, Check, Op, Proposal, Recipe, Slot, Sources
@@ -46,9 +47,7 @@ class Prompt(NamedTuple):
         return self.template.replace("{example}", caption)
 
 
-PROMPTS: dict[str, Prompt] = {}
-for _name, _about in tomllib.loads(read_text("prompts.toml")).items():
-    PROMPTS[_name] = Prompt(_name, **_about)
+PROMPTS = {name: Prompt(name, **about) for name, about in tomllib.loads(read_text("prompts.toml")).items()}
 SWAP_BELOW = 15  # words: the paper only swaps shorter captions
 
 
@@ -57,33 +56,18 @@ def _swappable(caption: Caption) -> bool:
     return "and" in words and len(words) < SWAP_BELOW
 
 
-class _Asked(NamedTuple):
-    about: str
-    prompts: tuple[str, ...]
-    checks: tuple[Check, ...] = (valid, keeps_meaning, grammar)
-
-
-LLM_RECIPES = {
-    "hard_positives_kamath_2024": _Asked(
-        'Kamath et al.: a language model replaces a word, and swaps around "and" in captions under 15 words; checked.',
-        ("REPLACE", "SWAP"),
-    ),
-    "hard_positives_kamath_2024_faithful": _Asked(
-        "The same with every answer kept, as in the paper, which checked nothing.", ("REPLACE", "SWAP"), (any_text,)
-    ),
-    "hard_positives_kamath_2024_relations": _Asked(
-        "Kamath et al., Appendix C.3: a language model replaces one verb, and one spatial preposition; checked.",
-        ("REPLACE_VERB", "REPLACE_SPATIAL"),
-    ),
+_CHECKS: tuple[Check, ...] = (valid, keeps_meaning, grammar)
+_ASKED: dict[str, tuple[tuple[str, ...], tuple[Check, ...]]] = {  # prompts, checks
+    "hard_positives_kamath_2024": (("REPLACE", "SWAP"), _CHECKS),
+    "hard_positives_kamath_2024_faithful": (("REPLACE", "SWAP"), (any_text,)),
+    "hard_positives_kamath_2024_relations": (("REPLACE_VERB", "REPLACE_SPATIAL"), _CHECKS),
 }
 
 
 def llm_recipe(name: str, llm: Llm) -> Recipe:
-    asked = LLM_RECIPES[name]
-    slots = tuple(
-        Slot(f"positive {prompt}", (_asking(llm, prompt, any_text in asked.checks),)) for prompt in asked.prompts
-    )
-    return Recipe(name, asked.about, slots, (), asked.checks)
+    prompts, checks = _ASKED[name]
+    slots = tuple(Slot(f"positive {prompt}", (_asking(llm, prompt, any_text in checks),)) for prompt in prompts)
+    return Recipe(name, LLM_RECIPES[name], slots, (), checks)
 
 
 def _asking(llm: Llm, name: str, keep_cut: bool) -> Op:
