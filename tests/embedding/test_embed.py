@@ -137,3 +137,20 @@ def test_an_answer_that_is_a_view_of_the_pictures_is_right(world: tuple[Path, li
         with Image.open(folder / ref.path) as image:
             expected = model.preprocess(image).ravel()
         assert found.images[found.image[ref]] == pytest.approx(expected / np.linalg.norm(expected))
+
+
+def test_decoding_begins_before_anything_is_written(
+    world: tuple[Path, list[Item]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that was forked while SQLite wrote waited for a lock forever."""
+    folder, items = world
+    model, whole, asked = Tokens(), inputs.decoded, []
+
+    def begun(*given: Any) -> Any:
+        asked.append(list(model.asked))
+        return whole(*given)
+
+    monkeypatch.setattr(inputs, "decoded", begun)
+    score_items(model, items, images=folder, batch_size=2)
+    assert asked == [[]]
+    assert model.asked

@@ -17,8 +17,9 @@ import contextlib
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -31,7 +32,7 @@ from equipoise.data.identity import of_model
 from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef
 from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, ScoringOptions, Vector
-from equipoise.embedding.decoding import decoded
+from equipoise.embedding.decoding import Job, decoded
 from equipoise.models.base import Embedder, kind_of
 
 EMBEDDING_CODE = 3  # raised when preprocessing, pooling or the shape of batches changes: older embeddings are not used
@@ -141,12 +142,16 @@ def _work(images: Images, texts: Texts, keeper: CacheWriter) -> dict[str, float]
     """Embed all that the cache did not have; the seconds that each kind took.
 
     Texts are embedded while photos are decoded. Which comes first depends on the moment, the content of a batch does
-    not.
+    not. Decoding comes first: it may fork processes, and SQLite's locks, which they inherit, must be free.
     """
     started = time.monotonic()
     spent = 0.0  # on texts
     shown = (images.count, "images", "images"), (len(texts.strings), "texts ", "texts")
-    with several(*shown) as (more_images, more_texts), Pending(keeper) as pending:
+    with (
+        images.decoded(lambda: next_texts()) as jobs,
+        several(*shown) as (more_images, more_texts),
+        Pending(keeper) as pending,
+    ):
         images_left, texts_left = images.count, len(texts.strings)
         text_batches = texts.batches()
 
@@ -164,11 +169,10 @@ def _work(images: Images, texts: Texts, keeper: CacheWriter) -> dict[str, float]
 
         for _ in range(AHEAD):  # a GPU has work until the first photos are decoded
             next_texts()
-        with contextlib.closing(images.batches(next_texts)) as batches:
-            for names, pictures, count in batches:
-                pending.add(images, names, images.begin(pictures, len(names)))
-                more_images(count)
-                images_left -= count
+        for names, pictures, count in images.batches(jobs):
+            pending.add(images, names, images.begin(pictures, len(names)))
+            more_images(count)
+            images_left -= count
         more_images(images_left)  # what the cache had
         while next_texts():
             pass
@@ -247,44 +251,47 @@ class Images:
         there = self.cache.get(list(dict.fromkeys(names.values())))
         return there, [ref for ref, name in names.items() if name not in there]
 
-    def batches(self, meanwhile: Callable[[], bool]) -> Generator[tuple[list[bytes], Any, int], None, None]:
-        """(keys, pictures as the model wants them, how many images were read since the last batch)."""
+    def decoded(self, meanwhile: Callable[[], bool]) -> AbstractContextManager[Iterator[Job]]:
+        """Begin to decode; `meanwhile` as in decoding.py."""
         # A model with embed_images alone wants pictures, whatever else it is able to do.
         make = self.model.preprocess if self._by_tokens else lambda image: image
         many = self.workers > 2 or str(getattr(self.model, "device", "")).startswith("cuda")
+        return decoded(self.source, self._refs, self._lookup, make, self.workers, many, meanwhile)
+
+    def batches(self, jobs: Iterable[Job]) -> Iterator[tuple[list[bytes], Any, int]]:
+        """(keys, pictures as the model wants them, how many images were read since the last batch)."""
         reasons: dict[bytes, str] = {}
         sought: set[bytes] = set()
         names: list[bytes] = []
         pictures: list[Any] = []
         block: NDArray[Any] | None = None  # of one batch after the other, since new memory costs as much as the copy
         read = 0
-        with decoded(self.source, self._refs, self._lookup, make, self.workers, many, meanwhile) as jobs:
-            for found, there, images in jobs:
-                wrong = {path: why for path, why in found.items() if isinstance(why, str)}
-                self.bad |= {ref: why for path, why in wrong.items() for ref in self._refs[path]}
-                digests = {path: digest for path, digest in found.items() if isinstance(digest, bytes)}
-                self.digests |= digests
-                self.keys |= self._named(digests)
-                self.vectors |= there
-                for ref, picture, why in images:
-                    name = self.keys[ref]
-                    read += 1
-                    if name in sought:
-                        continue
-                    sought.add(name)
-                    if why is not None:
-                        reasons[name] = why
-                        continue
-                    if self._by_tokens:  # copied at once: its memory is used again
-                        if block is None:
-                            block = np.empty((self.batch_size, *np.shape(picture)), np.asarray(picture).dtype)
-                        block[len(names)] = picture
-                    else:
-                        pictures.append(picture)
-                    names.append(name)
-                    if len(names) == self.batch_size:
-                        yield names, pictures if block is None else block, read
-                        names, pictures, read = [], [], 0
+        for found, there, images in jobs:
+            wrong = {path: why for path, why in found.items() if isinstance(why, str)}
+            self.bad |= {ref: why for path, why in wrong.items() for ref in self._refs[path]}
+            digests = {path: digest for path, digest in found.items() if isinstance(digest, bytes)}
+            self.digests |= digests
+            self.keys |= self._named(digests)
+            self.vectors |= there
+            for ref, picture, why in images:
+                name = self.keys[ref]
+                read += 1
+                if name in sought:
+                    continue
+                sought.add(name)
+                if why is not None:
+                    reasons[name] = why
+                    continue
+                if self._by_tokens:  # copied at once: its memory is used again
+                    if block is None:
+                        block = np.empty((self.batch_size, *np.shape(picture)), np.asarray(picture).dtype)
+                    block[len(names)] = picture
+                else:
+                    pictures.append(picture)
+                names.append(name)
+                if len(names) == self.batch_size:
+                    yield names, pictures if block is None else block, read
+                    names, pictures, read = [], [], 0
         if names:
             yield names, pictures if block is None else block, read
         self.bad |= {ref: reasons[name] for ref, name in self.keys.items() if name in reasons}
