@@ -231,14 +231,13 @@ def why(error: ValueError | RecursionError) -> str:
 
 
 def read_json(path: str | Path) -> Any:
-    text = read_text(path)
-    if not text.strip():
-        raise UserError(f"{path}: the file is empty; JSON was expected")
-    return parse_json(text, str(path))
+    return parse_json(read_text(path), str(path))
 
 
-def parse_json(text: str, name: str) -> object:
+def parse_json(text: str, name: str) -> Any:
     """The value of `text`; errors name the file `name`."""
+    if not text.strip():
+        raise UserError(f"{name}: the file is empty; JSON was expected")
     try:
         with reading(name):
             return parse(text)

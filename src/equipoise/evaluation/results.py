@@ -7,6 +7,7 @@ another.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 import equipoise
 from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
-from equipoise.core.files import atomic_write, read_json, sha256_file, sha256_json, write_json
+from equipoise.core.files import atomic_write, parse_json, read_text, sha256_file, sha256_json, write_json
 from equipoise.data import identity
 from equipoise.data.items import IMAGES, Item
 from equipoise.data.readers.records import checked, explain, jsonl_lines
@@ -207,7 +208,12 @@ def read_result(folder: Path) -> RunRecord:
             f"{path}: a file, where the folder of a run was expected, which `equipoise eval MODEL --bench B --out RUN` "
             f"writes. Scores become one with `equipoise metrics {path} --bench B --out RUN`"
         )
-    value = read_json(path)
+    return _record(str(path), read_text(path))
+
+
+@functools.lru_cache(maxsize=256)  # a page of many runs reads each four times
+def _record(path: str, text: str) -> RunRecord:
+    value = parse_json(text, path)
     if not isinstance(value, dict) or type(schema := value.get("schema")) is not int:
         raise UserError(f"{path}: not a result of equipoise (the field 'schema' is missing)")
     if schema not in (SCHEMA, older.SCHEMA):

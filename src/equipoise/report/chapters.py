@@ -143,7 +143,9 @@ def read_chapters(
 
     `names` are what to call runs by their resolved folders; the others are called after their folders.
     """
-    found = {place.resolve(): record for place, record in find_runs(folders) if record.kind == "items"}
+    runs = find_runs(folders)
+    given = {place.resolve(): place for place, _ in runs}
+    found = {place.resolve(): record for place, record in runs if record.kind == "items"}
     if not found:
         raise UserError(f"{folders[0]}: no finished run of items in it; make one with `equipoise eval`")
     called = labels({place: record.benchmark.name for place, record in found.items()}) | dict(names or {})
@@ -154,7 +156,7 @@ def read_chapters(
     if unknown := sorted({point.benchmark for point in points} - set(benchmarks)):
         raise UserError(f"--points: no run of {', '.join(unknown)}; measured are {', '.join(sorted(set(benchmarks)))}")
     chapters = [
-        _chapter(name, items, [(called[place], place) for place in places], points, benchmarks.count(name) > 1)
+        _chapter(name, items, [(called[place], given[place]) for place in places], points, benchmarks.count(name) > 1)
         for (name, items), places in groups.items()
     ]
     found_changes = [_change(chapter) for chapter in chapters]

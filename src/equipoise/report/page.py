@@ -13,6 +13,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,11 @@ class Page:
     provenance: Mapping[str, str] = field(default_factory=dict)
     images: ImageSource | str | Path | None = None  # in place of what the runs name
     size: int = MOST_BYTES  # it is filled with items up to this
+
+    @cached_property
+    def figures(self) -> list[list[Markup]]:
+        """Of each chapter."""
+        return [figures(chapter, number) for number, chapter in enumerate(self.chapters)]
 
 
 def check_page(out: Path | None) -> Path:
@@ -209,7 +215,7 @@ def rendered(page: Page, gallery: Gallery, home: str = "") -> str:
         "style": style,
         "home": home,
         "policy": policy(script, remote=bool(home)),
-        "drawn": [figures(chapter, number) for number, chapter in enumerate(page.chapters)],
+        "drawn": page.figures,
         "headline": _headline(page.chapters),
         "several": any(len(chapter.entries) > 1 and not chapter.change for chapter in page.chapters),
         "changed": any(chapter.change for chapter in page.chapters),
