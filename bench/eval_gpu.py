@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import cProfile
+import hashlib
 import io
 import os
 import pstats
@@ -118,7 +119,13 @@ def ours(
     images, texts = record.counts["images_encoded"], record.counts["texts_encoded"]
     embedding = spent["images"] + spent["texts"]
     rest = spent["score"] - spent["tokenize"] - embedding - spent["cosines"] - spent["kept"]
-    print(f"ours, {dtype}: {total:.2f} s for {len(result.rows):,} records, {images:,} images, {texts:,} texts")
+    scores = hashlib.sha256()
+    for row in result.rows:
+        scores.update(np.array([row.caption, *row.positives, *row.negatives], dtype=np.float64).tobytes())
+    print(
+        f"ours, {dtype}: {total:.2f} s for {len(result.rows):,} records, {images:,} images, {texts:,} texts; "
+        f"scores {scores.hexdigest()[:12]}, the same for the same bits"
+    )
     print(
         f"  tokenize {spent['tokenize']:.2f}, towers {embedding:.2f} ({images / embedding:,.0f} images/s; "
         f"of it with images {spent['images']:.2f}, with texts {spent['texts']:.2f}"
