@@ -120,8 +120,8 @@ def make(folder: Path, count: int, images: int) -> None:
         outcomes = outcomes_of(scores)
         result = evaluate(OnePhoto(), [items[0]], images=OnePhoto(), name="made").record
         counts = ItemCounts(items=count, scored=count, skipped=0)
-        found = result.model_copy(update={"metrics": measure(scores, outcomes, None), "n": counts})
-        write_run(folder / run, found, scores, outcomes, by_id)
+        found = result.model_copy(update={"metrics": measure(outcomes, None), "n": counts})
+        write_run(folder / run, found, outcomes, by_id)
     with (folder / "scores.jsonl").open("w") as handle:
         for fields in scores.fields():
             handle.write(json.dumps(fields) + "\n")

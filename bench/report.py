@@ -86,7 +86,7 @@ def write_runs(out: Path, photos: Path) -> None:
                 "model": golden.model.model_copy(update={"spec": f"model {run}"}),
             }
         )
-        write_run(out / f"model-{run}" / "made-up", record, rows, outcomes, {item.id: item for item in items})
+        write_run(out / f"model-{run}" / "made-up", record, outcomes, {item.id: item for item in items})
 
 
 def main() -> int:

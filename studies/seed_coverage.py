@@ -26,7 +26,7 @@ def run(right: np.ndarray) -> LoadedRun:
         ItemScores(id=str(index), image=str(index * IMAGES // ITEMS), caption=float(value), negatives=[0.5])
         for index, value in enumerate(right)
     ]
-    return LoadedRun(Path("drawn"), (RECORD,), rows, outcomes_of(rows))
+    return LoadedRun(Path("drawn"), (RECORD,), outcomes_of(rows))
 
 
 def main(repetitions: int) -> None:

@@ -260,7 +260,7 @@ def told(make_record: Callable[..., RunRecord]) -> Callable[..., Models]:
             for n in range(20)
             for way in ("image", "text")
         ]  # fmt: skip
-        return Finetuned({"replace": LoadedRun(Path(label), (make_record(label),), rows, outcomes_of(rows))}, searches)
+        return Finetuned({"replace": LoadedRun(Path(label), (make_record(label),), outcomes_of(rows))}, searches)
 
     def build(shares: Mapping[str, tuple[int, int]]) -> Models:
         return {row.label: [one(row.label, *shares.get(row.label, (200, 40)), 3)] for row in ROWS}

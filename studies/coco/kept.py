@@ -248,7 +248,7 @@ def run(store: str, model: str, kind: str) -> LoadedRun:
     rows = copy(unscored(store, kind))
     own = 1 + paired(store, kind)  # its texts that count
     rows.right = Lists.of(found[:own].T.ravel(), np.full(len(rows), own))
-    return (LoadedRun if store in SETS else Printed)(Path(model), (), rows, outcomes_of(rows))
+    return (LoadedRun if store in SETS else Printed)(Path(model), (), outcomes_of(rows))
 
 
 @cache

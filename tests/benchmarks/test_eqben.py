@@ -75,7 +75,7 @@ def test_the_headline_is_the_mean_of_the_subsets() -> None:
         )
 
     rows = [row("ag", number, True) for number in range(9)] + [row("sd", 0, False)]
-    metrics = measure(rows, outcomes_of(rows), registry.get("eqben"), resamples=20)
+    metrics = measure(outcomes_of(rows), registry.get("eqben"), resamples=20)
     assert metrics.headline["group"] == 0.5
     assert {split: one["group"] for split, one in metrics.by["split"].items()} == {"ag": 1, "sd": 0}
     assert not shown([metrics.overall.metrics], "paper"), "group scores over all subsets together are nobody's numbers"

@@ -60,7 +60,7 @@ def write(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Write:
             )
             for row in rows
         }
-        write_run(tmp_path / name / benchmark, record.model_copy(update={"model": card}), rows, outcomes, items)
+        write_run(tmp_path / name / benchmark, record.model_copy(update={"model": card}), outcomes, items)
 
     return make
 

@@ -75,7 +75,7 @@ def rows_of(
 
 
 def measured(benchmark: Benchmark, rows: list[ItemScores]) -> Metrics:
-    return measure(rows, outcomes_of(rows), benchmark, resamples=2)
+    return measure(outcomes_of(rows), benchmark, resamples=2)
 
 
 def percents(metrics: Metrics) -> dict[str, float]:

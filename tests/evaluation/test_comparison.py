@@ -39,7 +39,7 @@ def run(original: list[int], positive: list[int] | None = None, splits: str = ""
         )
         for index, value in enumerate(original)
     ]
-    return LoadedRun(Path(name), (_make(name),), rows, outcomes_of(rows))
+    return LoadedRun(Path(name), (_make(name),), outcomes_of(rows))
 
 
 def test_worked_case() -> None:
@@ -89,8 +89,8 @@ def test_other_items_are_refused() -> None:
 
 def test_a_run_comes_back_from_disk(tmp_path: Path) -> None:
     written = run([1, 0], [0, 1])
-    metrics = measure(written.rows, written.outcomes, None, resamples=20)
-    record = write_run(tmp_path, _make("items", metrics=metrics), written.rows, written.outcomes, {})
+    metrics = measure(written.outcomes, None, resamples=20)
+    record = write_run(tmp_path, _make("items", metrics=metrics), written.outcomes, {})
     read = load_run(tmp_path)
     assert read.rows == written.rows and read.records == (record,)
     assert read.outcomes.brittle.tolist() == [True, True]
@@ -136,7 +136,7 @@ def test_compare_says_the_difference_of_the_headlines(
         record = _make("x", metrics=metrics)
         rules = {"paper": AverageId(over=list(path), least=least, cite="")} if path else {}
         about = record.benchmark.model_copy(update={"averages": rules})
-        write_run(tmp_path / name / "x", record.model_copy(update={"benchmark": about}), rows, outcomes, {})
+        write_run(tmp_path / name / "x", record.model_copy(update={"benchmark": about}), outcomes, {})
     (found,) = compare_folders([tmp_path / "before", tmp_path / "after"]).differences
     assert found["original"].difference == pytest.approx(expected)
     for metric, change in found.changes.items():

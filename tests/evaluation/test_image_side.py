@@ -125,7 +125,7 @@ def test_a_tie_wins_nothing_at_winoground() -> None:
 )
 def test_published_scores_of_four_models(model: str, expected: tuple[float, ...], ties: int, shared_data: Path) -> None:
     rows = published(shared_data / "winoground_scores" / f"{model}.jsonl")
-    side = measure(rows, outcomes_of(rows), winoground, resamples=50).overall
+    side = measure(outcomes_of(rows), winoground, resamples=50).overall
     assert (side.count("group"), side.image_ties) == (400, ties)
     assert [100 * (side[name] or 0) for name in ("text", "image", "group")] == pytest.approx(expected)
 
@@ -146,7 +146,7 @@ def test_scores_made_elsewhere_are_paired_where_their_items_are() -> None:
     row = two(4, 1, 2, 3).model_copy(update={"paired": False})
     item = colours(positives=(), positive_images=())
     rows = with_items([row], [item], "the scores")
-    found = measure(rows, outcomes_of(rows), winoground)
+    found = measure(outcomes_of(rows), winoground)
     assert found.overall["group"] == 1
     with pytest.raises(UserError, match="1 another number of positives, negatives or images than the item: '1'"):
         with_items([row], [colours(positives=())], "the scores")
@@ -212,7 +212,7 @@ def test_items_that_share_any_photo_are_one_cluster() -> None:
 def test_two_models_are_compared_on_images_too() -> None:
     before = [two(1, 4, 2, 3, name=str(n)) for n in range(10)]
     after = [two(4, 1, 2, 3, name=str(n)) for n in range(10)]
-    runs = [LoadedRun(Path(), (), rows, outcomes_of(rows)) for rows in (before, after)]
+    runs = [LoadedRun(Path(), (), outcomes_of(rows)) for rows in (before, after)]
     found = difference(runs[:1], runs[1:], resamples=20)
     assert found["original"] is not None and found["original"].difference == 1
     assert {name: change.difference for name, change in found.changes.items()} == {
@@ -224,13 +224,13 @@ def test_two_models_are_compared_on_images_too() -> None:
         "group_match": 1,
     }
     plain = [ItemScores(id="1", caption=1, negatives=[0])]
-    one = LoadedRun(Path(), (), plain, outcomes_of(plain))
+    one = LoadedRun(Path(), (), outcomes_of(plain))
     assert list(difference([one], [one], resamples=20).changes) == ["original"]
 
 
 def test_a_comparison_shows_the_image_metrics_that_were_measured() -> None:
     rows = [two(4, 1, 2, 3)]
-    run = LoadedRun(Path(), (), rows, outcomes_of(rows))
+    run = LoadedRun(Path(), (), outcomes_of(rows))
     found = Comparison(benchmark="x", before="a", after="b", **dict(difference([run], [run], resamples=20)))
     shown = render_differences([found])
     assert "Image-Orig." in shown and " group " in shown and "Image-Aug." not in shown

@@ -63,7 +63,7 @@ def test_in_the_table_and_in_an_average() -> None:
 
 def test_in_the_groups_of_a_comparison(make_record: Callable[..., RunRecord]) -> None:
     listed = rows()
-    run = LoadedRun(Path("run"), (make_record(),), listed, outcomes_of(listed))
+    run = LoadedRun(Path("run"), (make_record(),), outcomes_of(listed))
     expect(average([run]))
     same = difference([run], [run], resamples=100)
     assert same["original"].interval == pytest.approx((-EIGHT, EIGHT))

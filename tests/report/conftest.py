@@ -93,7 +93,7 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Callable
                 "model": golden.model.model_copy(update={"spec": f"py:{name}"}),
             }
         )
-        write_run(folder / "made", record, rows, outcomes, {item.id: item for item in items})
+        write_run(folder / "made", record, outcomes, {item.id: item for item in items})
         return folder
 
     return make

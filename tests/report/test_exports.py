@@ -72,11 +72,11 @@ def folder(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Path:
         "mine", "Mine", {}, {}, "", "", "", "", "", lambda *_: [], averages={"paper": Average(("split",), HOSTILE)}
     )
     record = make_record(
-        metrics=measure(rows, outcomes, benchmark, resamples=50),
+        metrics=measure(outcomes, benchmark, resamples=50),
         date=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
         benchmark=benchmark_id([], benchmark),
     )
-    write_run(tmp_path / "run", record, rows, outcomes, items)
+    write_run(tmp_path / "run", record, outcomes, items)
     return tmp_path / "run"
 
 

@@ -61,12 +61,12 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> MakeRuns
             record = golden.model_copy(
                 update={
                     "benchmark": about,
-                    "metrics": measure(rows, outcomes, facts, resamples=100),
+                    "metrics": measure(outcomes, facts, resamples=100),
                     "n": ItemCounts(items=len(rows), scored=len(rows), skipped=0),
                     "model": golden.model.model_copy(update={"spec": spec, "weight_sha256": f"{place:064}"}),
                 }
             )
-            write_run(tmp_path / folder / model / benchmark, record, rows, outcomes, {})
+            write_run(tmp_path / folder / model / benchmark, record, outcomes, {})
         return tmp_path / folder
 
     return make

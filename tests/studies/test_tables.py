@@ -211,12 +211,8 @@ def run_of(tags: list[tuple[dict[str, str], int, int]], **benchmark: Any) -> Loa
         for k in range(of)
     ]
     about = SimpleNamespace(**{"name": "bench", "macro": None, "least": None, "averages": {}, **benchmark})
-    return LoadedRun(
-        Path("run"),
-        (SimpleNamespace(benchmark=about, published=None),),
-        rows,
-        outcomes_of(rows),
-    )  # type: ignore[arg-type]
+    record = SimpleNamespace(benchmark=about, published=None)
+    return LoadedRun(Path("run"), (record,), outcomes_of(rows))  # type: ignore[arg-type]
 
 
 def study_with(
@@ -522,7 +518,7 @@ def test_cells_are_recomputed_from_kept_scores(tables: Any, tmp_path: Path, monk
         for k, (c, n, p) in enumerate(rng.normal([0.45, 0.4, 0.43], 0.05, (400, 3)).round(3).tolist())
     ]
     record: Any = SimpleNamespace(benchmark=SimpleNamespace(name="swap"), published=None)
-    run = LoadedRun(tmp_path, (record,), rows, outcomes_of(rows))
+    run = LoadedRun(tmp_path, (record,), outcomes_of(rows))
     task = study.Task(tables("lib.jobs").HN, 0, ("swap",))
     (tmp_path / "result.json").touch()
     monkeypatch.setattr(keep, "load_run", lambda folder: run)

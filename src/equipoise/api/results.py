@@ -178,7 +178,7 @@ class Run(Result, _Measured):
         folder.mkdir(parents=True, exist_ok=True)
         if self.record.kind == "items":
             by_id = {item.id: item for item in self.given}
-            write_run(folder, self.record, self.rows, outcomes_of(self.rows), by_id, [*ROWS, *self.own])
+            write_run(folder, self.record, outcomes_of(self.rows), by_id, [*ROWS, *self.own])
         else:
             write(folder, self.record, set_lines(self.rows))
         return folder

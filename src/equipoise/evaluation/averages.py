@@ -23,7 +23,7 @@ from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import Bools, Outcomes
 from equipoise.evaluation.paper_metrics import FUNCTIONS
 from equipoise.evaluation.record import Interval, ItemNumbers, MacroNumbers, Metrics, Number, Summary
-from equipoise.evaluation.scores import ItemScores, kinds_of
+from equipoise.evaluation.scores import kinds_of
 
 log = logging.getLogger(__name__)
 
@@ -317,7 +317,6 @@ def _leaf_weight(leaf: tuple[str, ...], leaves: Sequence[tuple[str, ...]]) -> fl
 
 
 def measure(
-    rows: Sequence[ItemScores],
     outcomes: Outcomes,
     benchmark: Benchmark | None,
     seed: int = 0,
@@ -333,4 +332,4 @@ def measure(
     asked = [name for name in (benchmark.metrics if benchmark else ()) if name not in left_out]
     rule = benchmark.rule if benchmark and benchmark.rule in averages else None
     found = Metrics(overall=summary.overall, by=summary.by, averages=averages, rule=rule)
-    return found.also({name: number for one in asked for name, number in FUNCTIONS[one](rows).items()})
+    return found.also({name: number for one in asked for name, number in FUNCTIONS[one](outcomes.rows).items()})

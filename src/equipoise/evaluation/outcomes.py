@@ -46,7 +46,7 @@ class ImageOutcomes:
 class Outcomes:
     """One entry an item, in the order of the scores. Metrics are functions of this."""
 
-    rows: Sequence[ItemScores]
+    rows: Scores
     original: Bools
     augmented: Bools  # False where the item has no positive; see has_positive
     brittle: Bools
@@ -92,7 +92,7 @@ class Outcomes:
         one outcome several times (who counts, who wins): it is computed once."""
         if ask not in self._said:
             found = np.full(len(self), np.nan)
-            for index, answers in Scores.of(self.rows).having("answers"):
+            for index, answers in self.rows.having("answers"):
                 if (value := ask(answers)) is not None:
                     found[index] = value
             found.flags.writeable = False

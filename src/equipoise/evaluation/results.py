@@ -59,19 +59,14 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 def write_run(
-    folder: Path,
-    record: RunRecord,
-    rows: Sequence[ItemScores],
-    outcomes: Outcomes,
-    items: Mapping[str, Item],
-    metrics: Sequence[Metric] = ROWS,
+    folder: Path, record: RunRecord, outcomes: Outcomes, items: Mapping[str, Item], metrics: Sequence[Metric] = ROWS
 ) -> RunRecord:
     """Write a finished run, and return its record as it was written.
 
     Nothing of it is visible as finished before everything is on disk. The texts go next to their scores, so that a run
     can be read, and its failures looked at, without the benchmark.
     """
-    return write(folder, record, item_lines(rows, outcomes, items, metrics))
+    return write(folder, record, item_lines(outcomes, items, metrics))
 
 
 def write(folder: Path, record: RunRecord, lines: Iterable[Mapping[str, object]]) -> RunRecord:
@@ -106,10 +101,8 @@ def each_outcome(outcomes: Outcomes, metrics: Sequence[Metric] = ROWS) -> Iterat
         yield shown | {name: tie[index] for name, (there, tie) in level.items() if there[index]}
 
 
-def item_lines(
-    rows: Sequence[ItemScores], outcomes: Outcomes, items: Mapping[str, Item], metrics: Sequence[Metric]
-) -> Iterator[dict[str, Any]]:
-    for fields, outcome in zip(Scores.of(rows).fields(), each_outcome(outcomes, metrics), strict=True):
+def item_lines(outcomes: Outcomes, items: Mapping[str, Item], metrics: Sequence[Metric]) -> Iterator[dict[str, Any]]:
+    for fields, outcome in zip(outcomes.rows.fields(), each_outcome(outcomes, metrics), strict=True):
         line = {name: value for name, value in fields.items() if value is not None}
         if math.isnan(line["caption"]):  # answers alone
             line = {name: value for name, value in line.items() if name not in ("caption", "positives", "negatives")}
@@ -258,7 +251,6 @@ class LoadedRun:
 
     folder: Path
     records: tuple[RunRecord, ...]  # one, or that of each benchmark
-    rows: Sequence[ItemScores]
     outcomes: Outcomes
 
     @property
@@ -266,8 +258,8 @@ class LoadedRun:
         return "+".join(record.benchmark.name for record in self.records)
 
     @property
-    def ids(self) -> list[str]:
-        return Scores.of(self.rows).ids
+    def rows(self) -> Scores:
+        return self.outcomes.rows
 
     @property
     def items(self) -> list[str]:
@@ -281,7 +273,7 @@ class LoadedRun:
 
     def where(self, tag: str, value: str) -> LoadedRun:
         rows = [row for row in self.rows if row.tags.get(tag) == value]
-        return LoadedRun(self.folder, self.records, rows, outcomes_of(rows))
+        return LoadedRun(self.folder, self.records, outcomes_of(rows))
 
     @property
     def metrics(self) -> list[Metric]:
@@ -298,7 +290,7 @@ def load_run(folder: str | Path) -> LoadedRun:
     record, rows = read_run(folder)
     if record.kind != "items":
         raise UserError(f"{folder}: a run of {record.kind}, where one of items was expected")
-    return LoadedRun(folder, (record,), rows, read_outcomes(folder, record, rows))
+    return LoadedRun(folder, (record,), read_outcomes(folder, record, rows))
 
 
 def joined(runs: Sequence[LoadedRun]) -> LoadedRun:
@@ -308,9 +300,8 @@ def joined(runs: Sequence[LoadedRun]) -> LoadedRun:
         for run in runs
         for row in run.rows
     ]
-    return LoadedRun(
-        runs[0].folder.parent, tuple(record for run in runs for record in run.records), rows, outcomes_of(rows)
-    )
+    records = tuple(record for run in runs for record in run.records)
+    return LoadedRun(runs[0].folder.parent, records, outcomes_of(rows))
 
 
 def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[Shown]:

@@ -151,24 +151,21 @@ def score_items(
     return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds, alike, between)
 
 
-def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any) -> Sequence[ItemScores]:
+def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any) -> Scores:
     if kind == "taught":
         return taught_rows(usable, model.score_taught(usable))
     if kind == "answers":
         wanted = {item.id for item in usable}
-        return [row for row in found.rows if row.id in wanted]
-    return [_row(i, [found.scores[ref][text] for ref in i.images() for text in i.texts()]) for i in usable]
+        return Scores(row for row in found.rows if row.id in wanted)
+    return Scores(_row(i, [found.scores[ref][text] for ref in i.images() for text in i.texts()]) for i in usable)
 
 
-def taught_rows(
-    items: Sequence[Item], scores: Sequence[list[float]], like: Sequence[ItemScores] | None = None
-) -> Sequence[ItemScores]:
+def taught_rows(items: Sequence[Item], scores: Sequence[list[float]], like: Scores | None = None) -> Scores:
     """Scores of texts alone: a text has the same score with every image. `like` are other scores of these items."""
     if _alternatives(items):
-        return [_row(item, values * len(item.images())) for item, values in zip(items, scores, strict=True)]
+        return Scores(_row(item, values * len(item.images())) for item, values in zip(items, scores, strict=True))
     values = np.fromiter(chain.from_iterable(scores), np.float64)
-    scored = isinstance(like, Scores) and len(like.right.values) + len(like.negatives.values) == len(values)
-    return like.like(values) if isinstance(like, Scores) and scored else Scores.of_items(items, values)
+    return Scores.of_items(items, values) if like is None else like.like(values)
 
 
 def _tell_kept(model: Any, counts: Mapping[str, int]) -> None:
@@ -331,7 +328,7 @@ class TextRows(NamedTuple):
         return np.asarray(np.arange(len(self.rows)) - np.repeat(self.starts, self.each))
 
 
-def _cosine_rows(items: Sequence[Item], embedded: Embedded, texts: TextRows, text_scores: bool) -> Sequence[ItemScores]:
+def _cosine_rows(items: Sequence[Item], embedded: Embedded, texts: TextRows, text_scores: bool) -> Scores:
     """The cosines of every image of an item with every text of it, image by image."""
     if not (text_scores or _alternatives(items)):
         images = [embedded.image[item.image] for item in items if item.image is not None]
@@ -348,10 +345,10 @@ def _cosine_rows(items: Sequence[Item], embedded: Embedded, texts: TextRows, tex
     values = cosines(embedded.images, embedded.texts, lefts, rights).tolist()
     between = _text_scores(items, text_rows, embedded.texts) if text_scores else repeat(None)
     ends = counts.cumsum().tolist()
-    return [
+    return Scores(
         _row(item, values[end - count : end], text)
         for item, count, end, text in zip(items, counts.tolist(), ends, between, strict=False)
-    ]
+    )
 
 
 def _read_alike(items: Sequence[Item], embedded: Embedded, texts: TextRows) -> list[str]:

@@ -23,7 +23,6 @@ from equipoise.evaluation.metrics import ROWS, Metric
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import AverageId, BenchmarkId, Kind
 from equipoise.evaluation.results import item_lines, read_run
-from equipoise.evaluation.scores import Scores
 from equipoise.evaluation.scoring import Scoring, check_photos, score_items, scored_photos
 
 if TYPE_CHECKING:
@@ -129,11 +128,11 @@ class ItemsTask(Task):
         metrics, outcomes, items = [*ROWS, *self.own], outcomes_of(scoring.rows), self.items
         found = from_texts() if len(outcomes) == len(items) else None
         if found is None:  # the baselines learn only from items that were scored, and the ceilings bound those
-            there = set(Scores.of(scoring.rows).ids)
+            there = set(outcomes.rows.ids)
             items = [item for item in items if item.id in there]
             found = replace(self, items=items).from_texts(context, seed)
         blind, bounds = found
-        measured = measure(scoring.rows, outcomes, self.benchmark, seed, metrics=metrics)
+        measured = measure(outcomes, self.benchmark, seed, metrics=metrics)
         cosines = {name: mean_number(values, outcomes.cluster) for name, values in scoring.text_cosines.items()}
         seen = trained_on(model, self.items)
         fields = {
@@ -145,7 +144,7 @@ class ItemsTask(Task):
             | ({} if seen is None else {"trained_on": seen})
             | ({"read_alike": len(scoring.read_alike)} if scoring.read_alike else {}),
         }
-        return fields, item_lines(scoring.rows, outcomes, {item.id: item for item in items}, metrics)
+        return fields, item_lines(outcomes, {item.id: item for item in items}, metrics)
 
 
 def _edits(items: Iterable[Item]) -> Iterator[str]:

@@ -110,9 +110,9 @@ def _run(
     parts = _parts(_benchmark_id(found, benchmark), called, files, seed, own)
     require_groups(found.rows, benchmark, average, subject)
     rows, outcomes = [*ROWS, *own], outcomes_of(found.rows)
-    measured = measure(found.rows, outcomes, benchmark, seed, metrics=rows, outcomes_only=outcomes_only)
+    measured = measure(outcomes, benchmark, seed, metrics=rows, outcomes_only=outcomes_only)
     said = {"layout": found.layout, "notes": [*found.notes], "unknown": _unknown(found), "outcomes_only": outcomes_only}
-    lines = item_lines(found.rows, outcomes, {item.id: item for item in found.items}, rows)
+    lines = item_lines(outcomes, {item.id: item for item in found.items}, rows)
     return Result(_finished("items", parts, measured, files, said, about, lines, len(found.rows)), found.rows)
 
 

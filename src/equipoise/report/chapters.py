@@ -91,7 +91,7 @@ class Chapter:
     @cached_property
     def scores(self) -> list[Scores]:
         """For each entry: its scores, as columns. A row of them is made when it is shown, never a million at once."""
-        return [Scores.of(entry.run.rows) for entry in self.entries]
+        return [entry.run.rows for entry in self.entries]
 
     @cached_property
     def places(self) -> list[NDArray[np.int64]]:

@@ -50,7 +50,7 @@ def run(make_record: Callable[..., RunRecord]) -> MakeRun:
             )
             for index, value in enumerate(original)
         ]
-        return LoadedRun(Path(name), (make_record(),), rows, outcomes_of(rows))
+        return LoadedRun(Path(name), (make_record(),), outcomes_of(rows))
 
     return make
 
@@ -70,7 +70,7 @@ def test_one_run_a_side_keeps_the_interval_of_images(run: MakeRun) -> None:
 def test_each_metric_says_how_many_items_it_asks(run: MakeRun) -> None:
     plain = run([1, 0, 1, 0, 1, 0])
     rows = [ItemScores.model_validate(row.model_dump() | {"positives": [1.0] * (row.id < "2")}) for row in plain.rows]
-    some = LoadedRun(plain.folder, plain.records, rows, outcomes_of(rows))
+    some = LoadedRun(plain.folder, plain.records, outcomes_of(rows))
     found = difference([some], [some]).changes
     assert {name: change.n for name, change in found.items()} == {
         "original": 6,
@@ -186,7 +186,7 @@ def test_what_is_no_seed(run: MakeRun) -> None:
         require_seeds(Model("x", [one, run([0, 1])]))
     record = one.records[0]
     other = record.model.model_copy(update={"weight_sha256": "other", "architecture": {"class": "another"}})
-    changed = LoadedRun(one.folder, (record.model_copy(update={"model": other}),), one.rows, one.outcomes)
+    changed = LoadedRun(one.folder, (record.model_copy(update={"model": other}),), one.outcomes)
     with pytest.raises(UserError, match="different architecture"):
         require_seeds(Model("x", [one, changed]))
 

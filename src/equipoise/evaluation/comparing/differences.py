@@ -148,7 +148,7 @@ def same_items(runs: Sequence[LoadedRun]) -> None:
     """Paired means the same items, in the same order, with the same texts and the same photos."""
     reference = runs[0]
     for run in runs[1:]:
-        if reference.items != run.items or reference.ids != run.ids:
+        if reference.items != run.items or reference.rows.ids != run.rows.ids:
             raise UserError(
                 f"{reference.folder} ({reference.name}, {len(reference.rows):,} items scored) and {run.folder} "
                 f"({run.name}, {len(run.rows):,}) were not scored on the same items, so they cannot be paired. "

@@ -292,7 +292,7 @@ def flips(first: Model, second: Model, most: int, metric: str = "original") -> F
         *largest[moved[largest] > 0][:most].tolist(),
         *largest[moved[largest] < 0][:most].tolist(),
     ]
-    rows = Scores.of(first.runs[0].rows)
+    rows = first.runs[0].rows
     texts = {line.id: line.texts for line in read_shown(first.runs[0].folder, order)}
     items = []
     for index in order:
@@ -313,7 +313,7 @@ def _gained(moved: np.ndarray) -> float:
 
 def _mean_margins(model: Model) -> np.ndarray:
     """NaN where the scores of a run stand for right and wrong."""
-    found: np.ndarray = np.mean([_margins(Scores.of(run.rows)) for run in model.runs], axis=0)
+    found: np.ndarray = np.mean([_margins(run.rows) for run in model.runs], axis=0)
     unknown = any(is_outcomes_only(record) for run in model.runs for record in run.records)
     return np.full_like(found, np.nan) if unknown else found
 
