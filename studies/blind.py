@@ -24,7 +24,6 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemNumbers
 from equipoise.evaluation.scoring import score_items
 from equipoise.models import load_model
-from equipoise.models.blind import length, ngram
 from studies.audits import FOLDERS
 from studies.harness import table
 from studies.harness.inputs import arguments, existing, needed
@@ -51,7 +50,7 @@ def rows_of(name: str, folder: Path, lm: Any, sample: int) -> list[list[str]]:
     order = list(range(len(items)))
     random.Random(0).shuffle(order)  # a larger sample holds the smaller
     some = [items[place] for place in order[:sample]]
-    found = [numbers(length(), items), numbers(ngram(), items)]
+    found = [numbers(load_model(spec), items) for spec in ("blind:length", "blind:ngram")]
     judged = numbers(lm, some, EmbeddingCache(default_cache())) if lm is not None else None
     metrics: list[tuple[str, str]] = [("original", name), ("augmented", f"{name}, Augmented")]
     rows = []

@@ -10,7 +10,7 @@ import pytest
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation import run
-from equipoise.models.blind import length
+from equipoise.models.blind import load_blind
 
 
 def test_the_record_is_the_same_with_and_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,10 +24,10 @@ def test_the_record_is_the_same_with_and_without(tmp_path: Path, monkeypatch: py
     records = []
     for many in (1, 1_000):
         monkeypatch.setattr(run, "MANY", many)
-        run.evaluate(length(), items, out=tmp_path / str(many), workers=3)
+        run.evaluate(load_blind("length", spec="blind:length"), items, out=tmp_path / str(many), workers=3)
         record = json.loads((tmp_path / str(many) / "result.json").read_text())
         records.append({name: record[name] for name in ("benchmark", "model", "metrics", "blind", "ceilings", "edits")})
     assert records[0] == records[1]
     monkeypatch.setattr(run, "MANY", 1)
     with pytest.raises(UserError):  # also then another run's folder is refused
-        run.evaluate(length(), items[1:], out=tmp_path / "1", workers=3)
+        run.evaluate(load_blind("length", spec="blind:length"), items[1:], out=tmp_path / "1", workers=3)

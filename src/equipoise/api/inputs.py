@@ -205,7 +205,7 @@ def as_images(value: Any) -> str | Path | ImageSource | None:
     )
 
 
-def as_source(value: Any, items: Any) -> ImageSource:
+def as_source(value: object, items: object) -> ImageSource:
     found = as_images(getattr(items, "images", None) if value is None else value)
     if found is None:
         raise UserError("images: expected the folder or the pictures that the items name")
@@ -216,7 +216,7 @@ AnyModel: TypeAlias = "str | Model | tuple[Any, Any] | tuple[Any, Any, Any]"
 
 
 @contextlib.contextmanager
-def as_model(value: Any, device: str, dtype: str) -> Iterator[Model]:
+def as_model(value: object, device: str, dtype: str) -> Iterator[Model]:
     """A spec, (model, processor) of transformers, (model, preprocess, tokenizer) of open_clip, or an object with the
     methods. A torch model is evaluated where it lies and is in the mode it had afterwards."""
     from equipoise.data.identity import given, steady

@@ -126,7 +126,7 @@ class _Measured:
         return frame([{"label": line.label.strip(), **_flat(line.numbers)} for line in self.lines()])
 
 
-def _flat(numbers: Numbers) -> dict[str, Any]:
+def _flat(numbers: Numbers) -> dict[str, object]:
     found: dict[str, Any] = {"n": numbers.n, "n_positives": numbers.n_positives}
     for name, number in ((row.name, numbers.metrics[row.name]) for row in shown([numbers.metrics])):
         found[name] = 100 * number.value

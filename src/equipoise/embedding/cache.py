@@ -30,18 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import UserError
-from equipoise.core.provenance import default_cache
-from equipoise.data.identity import of_code
 
 log = logging.getLogger(__name__)
 AT_ONCE = 300  # rows of a statement; SQLite's limit on variables is 999 in old builds
 Vector = NDArray[np.float32]
 T = TypeVar("T")
-
-
-def default_world() -> Path:
-    """Where the drawn pictures are kept, apart for each version of the code that draws them."""
-    return default_cache() / f"world-{of_code('world')}"
 
 
 class Keys:

@@ -71,7 +71,7 @@ def decoded(
     source: ImageSource,
     refs: Mapping[str, Sequence[ImageRef]],
     lookup: Lookup,
-    make: Callable[[Image.Image], Any] | Preprocess,
+    make: Callable[[Image.Image], object] | Preprocess,
     workers: int,
     many: bool = False,
     meanwhile: Callable[[], bool] = lambda: False,

@@ -36,6 +36,11 @@ class Answer(BaseModel):
     repeat: int = 0
     truth: str | None = None  # the right option, named as choices are; None: not said
 
+    @property
+    def guessed(self) -> float:
+        """The chance that a random answer is right; NaN: unknown."""
+        return 1 / self.options if self.options else math.nan
+
 
 class Verdict(NamedTuple):
     """An item's outcomes, and the chance of each when every answer is drawn at random (NaN: unknown)."""
@@ -61,7 +66,7 @@ def verdict(answers: Sequence[Answer]) -> Verdict:
     """A wording is right where all its questions are, in every order of the options. The first one is the caption's."""
     by_wording = list(_first_asked(answers).values())
     right = [all(one.right for one in given) for given in by_wording]
-    guessed = [math.prod(1 / one.options if one.options else math.nan for one in given) for given in by_wording]
+    guessed = [math.prod(one.guessed for one in given) for given in by_wording]
     every, none = math.prod(guessed), math.prod(1 - one for one in guessed)
     several = len(right) > 1
     return Verdict(
@@ -138,27 +143,27 @@ def constant(answers: Sequence[Answer]) -> float | None:
 
 
 def chance_of_one(answers: Sequence[Answer]) -> float:
-    return sum(1 / one.options if one.options else math.nan for one in answers) / len(answers)
+    return sum(one.guessed for one in answers) / len(answers)
 
 
 def chance_of_all(answers: Sequence[Answer]) -> float:
-    return math.prod(1 / one.options if one.options else math.nan for one in answers)
+    return math.prod(one.guessed for one in answers)
 
 
 def chance_of_flips(answers: Sequence[Answer], variant: str) -> float:
     """The chance that random answers differ in some group."""
     groups = _varied(answers, variant)
-    same = (math.prod([1 / one.options if one.options else math.nan for one in group[1:]]) for group in groups)
+    same = (math.prod(one.guessed for one in group[1:]) for group in groups)
     return 1 - math.prod(same) if groups else math.nan
 
 
 def chance_of_right_flips(answers: Sequence[Answer], variant: str) -> float:
     """That some group has a right and a wrong answer, if every answer is drawn at random."""
-    groups = [[1 / one.options if one.options else math.nan for one in group] for group in _judged(answers, variant)]
+    groups = [[one.guessed for one in group] for group in _judged(answers, variant)]
     same = (math.prod(group) + math.prod(1 - one for one in group) for group in groups)
     return 1 - math.prod(same) if groups else math.nan
 
 
 def chance_of_pairs(answers: Sequence[Answer], variant: str) -> float:
     pairs = [group[0] for group in _varied(answers, variant)]
-    return sum(1 - 1 / one.options if one.options else math.nan for one in pairs) / len(pairs) if pairs else math.nan
+    return sum(1 - one.guessed for one in pairs) / len(pairs) if pairs else math.nan

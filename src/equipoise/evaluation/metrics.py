@@ -257,7 +257,7 @@ def info(name: str, found: object = None) -> MetricInfo:
     return own or INFO.get(name) or _info(name, name.replace("_", " "), "of the benchmark's paper", "paper")
 
 
-def shown(found: Iterable[Mapping[str, Any]], side: str | None = None, always: bool = False) -> list[MetricInfo]:
+def shown(found: Iterable[Mapping[str, object]], side: str | None = None, always: bool = False) -> list[MetricInfo]:
     """The metrics of a side that some of these mappings by name have, ours first; with `always` also those
     that were not measured, of texts only the paper's. Without a side those of all outcomes: neither `scores` nor
     `paper`."""

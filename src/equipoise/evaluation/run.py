@@ -29,7 +29,7 @@ from equipoise.data.identity import batch_matters, steady
 from equipoise.data.images import ImageSource
 from equipoise.data.items import Item
 from equipoise.data.readers.records import explain
-from equipoise.embedding.cache import ALONE, EmbeddingCache, Ranks, ScoringOptions, default_world
+from equipoise.embedding.cache import ALONE, EmbeddingCache, Ranks, ScoringOptions
 from equipoise.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.asking.until import Until, parse_until
 from equipoise.evaluation.asking.variants import DEFAULT, Ask, parse_ask
@@ -270,9 +270,7 @@ def read_benchmarks(
             found = open_set(name, source=source, data=data, split=split, templates=templates)
             tasks.append(SetTask(found))
             continue
-        folder = source or data
-        if folder is None and name in registry.names() and registry.get(name).drawn:
-            folder = default_world()
+        folder = registry.folder_of(name, source or data)
         items, benchmark = registry.load(name, folder, splits)
         registry.require_images(name, items)
         benchmark.require_rule(average)

@@ -168,7 +168,7 @@ def taught_rows(items: Sequence[Item], scores: Sequence[list[float]], like: Scor
     return Scores.of_items(items, values) if like is None else like.like(values)
 
 
-def _tell_kept(model: Any, counts: Mapping[str, int]) -> None:
+def _tell_kept(model: object, counts: Mapping[str, int]) -> None:
     """The number of a server's answers that came from the cache, one by one or as scores of pairs."""
     if hasattr(model, "answered") and "pairs" in counts:
         given, kept = model.answered()

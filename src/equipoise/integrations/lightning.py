@@ -38,9 +38,7 @@ class EquipoiseLightning(_pl.Callback):  # type: ignore[misc, name-defined]
         seconds: float = 20.0,
         model: Callable[[LightningModule], AnyModel] | None = None,
     ) -> None:
-        if every < 1:
-            raise UserError(f"every={every}: expected at least 1 step")
-        self.watched, self.every, self.model = Watched(items, images, seconds), every, model
+        self.watched, self.model = Watched(items, images, seconds, every), model
         self._measured: int | None = None
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -54,7 +52,7 @@ class EquipoiseLightning(_pl.Callback):  # type: ignore[misc, name-defined]
 
     def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *_: object) -> None:
         step = trainer.global_step  # stays while gradients are accumulated
-        if step % self.every == 0 and step != self._measured:
+        if step % self.watched.every == 0 and step != self._measured:
             pl_module.log_dict(self._measure(trainer, pl_module), logger=False)  # for ModelCheckpoint
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from equipoise.api.inputs import Images
-from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write
 from equipoise.data.items import Item
 from equipoise.integrations.watched import BEST, Watched
@@ -40,9 +39,7 @@ def watch_open_clip(
     open_clip reads as `pretrained`. In a distributed loop only the first process should make and call it.
     """
     import_open_clip()
-    if every < 1:
-        raise UserError(f"every={every}: expected at least 1 step")
-    watched, folder = Watched(items, images, seconds), Path(out)
+    watched, folder = Watched(items, images, seconds, every), Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     watched.begin(folder, resumed)
 

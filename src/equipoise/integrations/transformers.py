@@ -38,9 +38,7 @@ class EquipoiseCallback(TrainerCallback):  # type: ignore[misc]
         seconds: float = 20.0,
         processor: ProcessorMixin | None = None,
     ) -> None:
-        if every < 1:
-            raise UserError(f"every={every}: expected at least 1 step")
-        self.watched, self.every, self.processor = Watched(items, images, seconds), every, processor
+        self.watched, self.processor = Watched(items, images, seconds, every), processor
         self._measured: int | None = None
 
     def on_train_begin(
@@ -56,7 +54,7 @@ class EquipoiseCallback(TrainerCallback):  # type: ignore[misc]
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: object
     ) -> None:
-        if state.global_step % self.every == 0:
+        if state.global_step % self.watched.every == 0:
             self._measure(args, state, control, given)
 
     def on_train_end(

@@ -40,7 +40,11 @@ class Watched:
     All later ones take the same items, so that steps can be compared.
     """
 
-    def __init__(self, items: str | Path | Sequence[Item], images: Images | None, seconds: float) -> None:
+    def __init__(
+        self, items: str | Path | Sequence[Item], images: Images | None, seconds: float, every: int = 1
+    ) -> None:
+        if every < 1:
+            raise UserError(f"every={every}: expected at least 1 step")
         if not seconds > 0:
             raise UserError(f"seconds={seconds}: expected a number above 0")
         given: Any = items
@@ -56,7 +60,7 @@ class Watched:
             raise UserError(f"{len(missing):,} images are missing {self.source}:\n{listed(missing)}")
         random.Random(0).shuffle(usable)
         self.items = [item.model_copy(update={"tags": {}}) for item in usable]  # no breakdown is asked for
-        self.seconds, self.count = seconds, 0  # items that fit; 0: not known yet
+        self.every, self.seconds, self.count = every, seconds, 0  # items that fit; 0: not known yet
         self.metric = "augmented" if any(item.positives for item in usable) else "original"
         self.best: float | None = None
         self._record: Path | None = None

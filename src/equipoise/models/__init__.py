@@ -13,21 +13,19 @@ from equipoise.models.base import Answerer, Embedder, Model, PairScorer, TokenEm
 
 __all__ = ["Embedder", "Model", "PairScorer", "TokenEmbedder", "kind_of", "load_model"]
 
-FORMS = {
-    "world": "world",
-    "hf": "hf:NAME-or-folder",
-    "openclip": "openclip:ARCH/PRETRAINED",
-    "checkpoint": "checkpoint:FILE?act=quickgelu",
-    "paper": "paper:negclip@FILE",
-    "itm": "itm:NAME-or-folder?head=itc",
-    "vqa": "vqa:NAME-or-folder",
-    "likelihood": "likelihood:NAME-or-folder?prior=blank",
-    "py": "py:module:factory",
-    "served": "served:MODEL@URL",
-    "blind": "blind:length, blind:ngram or blind:lm:FOLDER",
+FORMS = {  # a spec of each kind; its module below this room and its function, imported when the kind is asked for
+    "world": ("world", "hf:load_world"),
+    "hf": ("hf:NAME-or-folder", "hf:load_hf"),
+    "openclip": ("openclip:ARCH/PRETRAINED", "openclip:load_openclip"),
+    "checkpoint": ("checkpoint:FILE?act=quickgelu", "checkpoint:load_checkpoint"),
+    "paper": ("paper:negclip@FILE", "checkpoint:load_paper"),
+    "itm": ("itm:NAME-or-folder?head=itc", "scorers.itm:load_itm"),
+    "vqa": ("vqa:NAME-or-folder", "scorers.generative:load_vqa"),
+    "likelihood": ("likelihood:NAME-or-folder?prior=blank", "scorers.generative:load_likelihood"),
+    "py": ("py:module:factory", ""),
+    "served": ("served:MODEL@URL", "served:load_served"),
+    "blind": ("blind:length, blind:ngram or blind:lm:FOLDER", "blind:load_blind"),
 }
-
-
 OF_PHOTOS = FORMS.keys() - {"py", "served", "blind"}  # these always need torch and photos
 
 
@@ -38,7 +36,9 @@ def kind_named(spec: str) -> str:
         if Path(spec).is_file():
             raise UserError(f"model {spec!r}: {_of_file(Path(spec))}")
         meant = f" Did you mean hf:{spec}?" if Path(spec).is_dir() else did_you_mean(kind, FORMS)
-        raise UserError(f"model {spec!r}: not a model spec.{meant}\nThere are: {', '.join(FORMS.values())}")
+        raise UserError(
+            f"model {spec!r}: not a model spec.{meant}\nThere are: {', '.join(form for form, _ in FORMS.values())}"
+        )
     return kind
 
 
@@ -53,36 +53,22 @@ WHAT = (
     "a model, which has the methods embed_images and embed_texts (rows of numbers), or score_pairs (one number for "
     "each image and text), or answer (one text for each image and prompt)"
 )
-_LOADERS = {  # module below equipoise, function; a module is imported when its kind is asked for
-    "hf": ("models.hf", "load_hf"),
-    "openclip": ("models.openclip", "load_openclip"),
-    "checkpoint": ("models.checkpoint", "load_checkpoint"),
-    "paper": ("models.checkpoint", "load_paper"),
-    "itm": ("models.scorers.itm", "load_itm"),
-    "vqa": ("models.scorers.generative", "load_vqa"),
-    "likelihood": ("models.scorers.generative", "load_likelihood"),
-    "served": ("models.served", "load_served"),
-    "blind": ("models.blind", "load_blind"),
-}
 
 
 def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Model:
     """Load the model a spec names; see FORMS for what a spec looks like."""
-    kind, rest = kind_named(spec), spec.partition(":")[2]
+    kind = kind_named(spec)
     if kind == "py":
         with steady(on=False):  # what the user's code does to a model that it loads is seen
-            return _own(rest, spec)
+            return _own(spec.partition(":")[2], spec)
     if kind in OF_PHOTOS:
         from equipoise.models.clip import pick_device, pick_dtype
 
         pick_device(device), pick_dtype(dtype)  # refused before gigabytes are read
-    if kind == "world":
-        model = _world(device, dtype)
-    else:
-        spec = plain_spec(spec)
-        module, function = _LOADERS[kind]
-        load = getattr(importlib.import_module(f"equipoise.{module}"), function)
-        model = cast(Model, load(spec.partition(":")[2], spec=spec, device=device, dtype=dtype))
+    spec = plain_spec(spec)
+    module, _, function = FORMS[kind][1].partition(":")
+    load = getattr(importlib.import_module(f"equipoise.models.{module}"), function)
+    model = cast(Model, load(spec.partition(":")[2], spec=spec, device=device, dtype=dtype))
     loaded(model)
     return model
 
@@ -120,11 +106,3 @@ def plain_spec(spec: str) -> str:
 
 
 WORLD = Path(__file__).parents[1] / "world" / "base"
-
-
-def _world(device: str, dtype: str) -> Model:
-    if not (WORLD / "config.json").is_file():
-        raise UserError("model 'world': the base model is not in this installation; reinstall equipoise")
-    from equipoise.models.hf import load_folder
-
-    return load_folder(WORLD, spec="world", device=device, dtype=dtype)

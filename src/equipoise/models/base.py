@@ -21,6 +21,8 @@ from equipoise.core.errors import UserError, did_you_mean
 from equipoise.data.items import Item
 
 Floats: TypeAlias = NDArray[np.float32]
+MOST_TOKENS = 64  # of an answer
+QUESTION = 'Does this figure show "{}"? Please answer yes or no.'  # VQAScore's own
 DEVICES = ("auto", "cpu", "cuda", "mps", "xpu")
 
 
@@ -126,6 +128,11 @@ def reads_images(model: object) -> bool:
 def tells_tokens(model: object) -> bool:
     """Whether a pair scorer shows its tokens."""
     return all(hasattr(model, name) for name in ("tokenize", "truncate", "context_length"))
+
+
+def spec_of(model: object) -> str:
+    """The spec that a model's card states, else the name of its class."""
+    return str((getattr(model, "card", None) or {}).get("spec", type(model).__name__))
 
 
 def split_options(rest: str, spec: str, known: Mapping[str, Sequence[str]]) -> tuple[str, dict[str, str]]:

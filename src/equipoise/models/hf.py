@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.core.errors import Problems, UserError, did_you_mean, first_line
 from equipoise.core.files import read_json
+from equipoise.models import WORLD
 from equipoise.models.clip import ClipModel, quiet_transformers
 from equipoise.models.families import family_named
 from equipoise.models.inputs import Preprocess, from_config
@@ -27,6 +28,12 @@ SMALL_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
 def load_hf(name: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> ClipModel:
     folder, notes = find_folder(name, spec)
     return load_folder(folder, spec=spec, device=device, dtype=dtype, notes=notes)
+
+
+def load_world(_rest: str, *, spec: str, device: str, dtype: str) -> ClipModel:
+    if not (WORLD / "config.json").is_file():
+        raise UserError("model 'world': the base model is not in this installation; reinstall equipoise")
+    return load_folder(WORLD, spec=spec, device=device, dtype=dtype)
 
 
 def find_folder(name: str, spec: str) -> tuple[Path, dict[str, str]]:

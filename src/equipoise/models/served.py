@@ -28,14 +28,12 @@ from equipoise.core.errors import UserError
 from equipoise.core.files import sha256_json
 from equipoise.core.llm_client import Answer, Llm, LlmSettings, answer_of
 from equipoise.data.images import encoded
-from equipoise.models.base import split_options
+from equipoise.models.base import MOST_TOKENS, QUESTION, split_options
 
 log = logging.getLogger(__name__)
 
-QUESTION = 'Does this figure show "{}"? Please answer yes or no.'  # VQAScore's own
 TOP = 20  # likeliest tokens that are asked for, the most that OpenAI gives
 _LIKELY: dict[str, object] = {"logprobs": True, "top_logprobs": TOP}
-MOST_TOKENS = 64  # of an answer
 QUALITY = 95  # of the JPEG that is sent
 UNCLEAR = 20  # answers that are neither yes nor no before any is: it is not the texts
 _NUMBERS = {"budget": int, "concurrency": int, "tries": int, "rpm": int, "tpm": int, "timeout": float, "tokens": int}

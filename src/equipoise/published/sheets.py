@@ -29,7 +29,7 @@ class ScoreTable:
     rows: list[Mapping[str, Any]]
     places: list[str]
     problems: Problems
-    head: Mapping[str, Any] = field(default_factory=dict)
+    head: Mapping[str, object] = field(default_factory=dict)
 
     def texts(self, column: str) -> list[str]:
         return [str(row[column]) for row in self.rows]

@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from equipoise.core.errors import printable
 from equipoise.core.verbs import make_callable
@@ -157,7 +157,7 @@ def markdown_cell(text: str) -> str:
     return safe.replace("\\|", "\\&#124;").replace("|", "\\|")  # after a backslash \| would be a backslash and a cell
 
 
-def safe_cell(value: object) -> Any:
+def safe_cell(value: object) -> object:
     """A text that a spreadsheet would take for a formula gets the apostrophe that makes it text."""
     if not isinstance(value, str):
         return value

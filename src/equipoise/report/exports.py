@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from equipoise.core import stats
 from equipoise.core.errors import UserError, did_you_mean
@@ -194,7 +193,7 @@ def _strings(**values: object) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if value is not None}
 
 
-def _results(record: RunRecord) -> Iterator[dict[str, Any]]:
+def _results(record: RunRecord) -> Iterator[dict[str, object]]:
     about = record.benchmark
     facts = _strings(
         items_sha256=about.items_sha256, limit=about.limit, skipped=record.n.skipped or None, citation=about.citation,
@@ -204,7 +203,7 @@ def _results(record: RunRecord) -> Iterator[dict[str, Any]]:
         for row in shown([numbers.metrics]):
             metric, number = row.name, numbers.metrics[row.name]
             ties = numbers.ties if row.side == "texts" else numbers.image_ties
-            uncertainty: dict[str, Any] = {"num_samples": number.n}
+            uncertainty: dict[str, object] = {"num_samples": number.n}
             if number.interval is not None:
                 uncertainty["confidence_interval"] = {
                     "lower": number.interval.low,

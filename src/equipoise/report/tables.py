@@ -46,12 +46,14 @@ class Line:
     outcomes_only: bool | None = None  # True: no score was published
     ceilings: Mapping[str, int] | None = None
     edits: Mapping[str, int] | None = None  # texts by what was changed in them
-    also: Mapping[str, Any] | None = None  # what is measured of all items alone, and `numbers` are an average of groups
+    also: Mapping[str, object] | None = (
+        None  # what is measured of all items alone, and `numbers` are an average of groups
+    )
     blind: BlindNumbers | None = None  # of the same items, averaged in the same way
     letters: Mapping[str, str] | None = None  # of each metric: models that share one do not differ significantly
     reported: str | None = None  # by whom, of numbers from elsewhere: the items behind them are not known
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Everything that is known; metrics that were not measured are left out."""
         about = {name: value for name, value in vars(self).items() if name != "numbers" and value is not None}
         if self.blind is not None:
@@ -75,7 +77,7 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             averages={rule: one.model_dump(mode="json") for rule, one in metrics.averages.items()} or None,
             chance=by_chance(numbers, record.benchmark.chance),
             skipped=record.n.skipped,
-            checked=checked_words(record),
+            checked=record.preflight.words() if record.preflight else None,
             ceilings=record.ceilings.model_dump() if record.ceilings else None,
             edits=record.edits or None,
             also=also(metrics, numbers),
@@ -91,18 +93,13 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
     return lines
 
 
-def also(metrics: Metrics, numbers: Numbers) -> dict[str, Any] | None:
+def also(metrics: Metrics, numbers: Numbers) -> dict[str, object] | None:
     """How high scores are and what the paper defines, of all items, where `numbers` do not have it."""
     overall = metrics.overall.metrics
     rows = [*shown([overall], "scores"), *shown([overall], "paper")]
     return {
         row.name: overall[row.name].model_dump(mode="json") for row in rows if row.name not in numbers.metrics
     } or None
-
-
-def checked_words(record: RunRecord) -> str | None:
-    """'14 fine, 1 suspicious (exif rotation)'."""
-    return record.preflight.words() if record.preflight else None
 
 
 def by_chance(numbers: Numbers, declared: Mapping[str, float]) -> dict[str, float]:
@@ -346,7 +343,7 @@ def _csv(lines: Sequence[Line]) -> str:
     return csv_text(fields, rows)
 
 
-def _blind_row(blind: BlindNumbers | None) -> dict[str, Any]:
+def _blind_row(blind: BlindNumbers | None) -> dict[str, object]:
     best, gain = (blind.best(), blind.gain.get("original")) if blind else (None, None)
     row: dict[str, object] = {"blind": None}  # in place of the whole record of JSON
     if best is not None and gain is not None:

@@ -169,7 +169,7 @@ def _read(question: Question, value: Value) -> dict[str, float]:
     return found
 
 
-def _points(found: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _points(found: Sequence[Mapping[str, object]]) -> dict[str, float]:
     """For one question, the share of pairs of annotators that are both right (or one of them brittle)."""
     pairs = math.comb(len(found), 2)
     points: dict[str, float] = {}

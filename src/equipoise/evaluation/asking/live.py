@@ -33,6 +33,7 @@ from equipoise.evaluation.asking.shipped import option_of
 from equipoise.evaluation.asking.until import Until
 from equipoise.evaluation.asking.variants import Ask, Asked, questions
 from equipoise.evaluation.scores import ItemScores
+from equipoise.models.base import spec_of
 
 if TYPE_CHECKING:
     from equipoise.models.base import Answerer
@@ -130,7 +131,7 @@ def ask_all(
                 done, named, kept = done + 1, named + (answer.choice is not None), kept + was_kept
                 if done == UNCLEAR and not named:
                     raise UserError(
-                        f"{_called(model)} names no option: none of its first {UNCLEAR} answers does (the last: "
+                        f"{spec_of(model)} names no option: none of its first {UNCLEAR} answers does (the last: "
                         f"{(said or '')[:60]!r}). Ask in other words with ?template=..."
                     )
                 advance(1)
@@ -144,10 +145,6 @@ def ask_all(
     found.bad, found.digests = photos.bad, {path: one for path, one in photos.digests.items() if path in used}
     found.counts = {"answers": done, "answers_kept": kept, "images": len(used)}
     return found
-
-
-def _called(model: Answerer) -> str:
-    return str((getattr(model, "card", None) or {}).get("spec", type(model).__name__))
 
 
 def read(asked: Asked, said: str | None) -> Answer:
@@ -195,15 +192,13 @@ class _Stream:
     def __call__(self, wanted: Iterator[Request]) -> Iterator[Answered]:
         waiting: deque[Future[list[Answered]]] = deque()
         window = 2 * self._threads or 1
-        for batch in _batches(self._looked_up(wanted), self._size):
+        looked_up = ((request, self._store.get(request.key)) for request in wanted)
+        for batch in _batches(looked_up, self._size):
             waiting.append(self._pool.submit(self._ask, batch))
             while len(waiting) >= window or (waiting and waiting[0].done()):
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
-
-    def _looked_up(self, wanted: Iterator[Request]) -> Iterator[tuple[Request, Kept | None]]:
-        return ((request, self._store.get(request.key)) for request in wanted)
 
     def _ask(self, batch: Sequence[tuple[Request, Kept | None]]) -> list[Answered]:
         new = [request for request, known in batch if known is None]
@@ -212,7 +207,7 @@ class _Stream:
             shown = [one.pictures[0] if len(one.pictures) == 1 else one.pictures for one in new]
             given = self._model.answer(shown, [one.asked.prompt for one in new])
             if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != len(new):
-                raise UserError(f"{_called(self._model)}: answer: expected a list of {len(new)} texts, found {given!r}")
+                raise UserError(f"{spec_of(self._model)}: answer: expected a list of {len(new)} texts, found {given!r}")
             for request, text in zip(new, given, strict=True):
                 said[request.key] = None if text is None else str(text)
                 if text is not None:

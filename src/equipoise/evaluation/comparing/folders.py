@@ -75,7 +75,10 @@ def compare_folders(
     names = [str(model) for model in models]
     folders = [seeds_of(name) for name in names]
     runs = {folder: by_benchmark(folder) for seeds in folders for folder in seeds}
-    held = [_by_benchmark_of_all([runs[folder] for folder in seeds]) for seeds in folders]
+    held = [  # of each model, the runs of each benchmark that all its seeds have
+        {name: [runs[one][name] for one in seeds] for name in runs[seeds[0]] if all(name in runs[one] for one in seeds)}
+        for seeds in folders
+    ]
     found, flipped = [], []
     left_out: dict[str, None] = {}  # in order, each once
     warnings: dict[str, None] = {}
@@ -193,11 +196,6 @@ def corrected(found: Sequence[Comparison]) -> list[Comparison]:
     for (index, metric, change), p_value in zip(tested, adjusted, strict=True):
         updates[index][metric] = change.model_copy(update={"adjusted": p_value})
     return [one.model_copy(update={"changes": more}) for one, more in zip(found, updates, strict=True)]
-
-
-def _by_benchmark_of_all(seeds: Sequence[dict[str, Path]]) -> dict[str, list[Path]]:
-    """Benchmark by benchmark, the runs of a model's seeds; where all of them have one."""
-    return {name: [runs[name] for runs in seeds] for name in seeds[0] if all(name in runs for runs in seeds)}
 
 
 def _all(seeds: Sequence[dict[str, Path]]) -> list[str]:

@@ -64,8 +64,9 @@ def same_model(first: Sequence[ItemScores], second: Sequence[ItemScores], names:
         )
     only = (len(first) - len(both), len(second) - len(both))
     change = _won([row for _, row in both]) - _won([row for row, _ in both])
-    change, photos = change[~np.isnan(change)], [row.image or row.id for row, _ in both]
-    difference, error = _mean(change, [one for one, known in zip(photos, _known(both), strict=True) if known])
+    photos = [row.image or row.id for (row, _), value in zip(both, change, strict=True) if not np.isnan(value)]
+    change = change[~np.isnan(change)]
+    difference, error = _mean(change, photos)
     pairs: list[Pair] = []
     # What is one value in a whole run (the name of a prompt) is what the two differ in.
     asked = [name for name in VARIANTS if any(_several(side, name) for side in zip(*both, strict=True))]
@@ -100,11 +101,6 @@ def _won(rows: Sequence[ItemScores]) -> NDArray[np.float64]:
         right = [[one.right for one in row.answers if one.right is not None] for row in rows]
         return np.array([np.mean(some) if some else np.nan for some in right])
     return np.where(outcomes.has_negative, outcomes.original.astype(float), np.nan)
-
-
-def _known(both: Sequence[tuple[ItemScores, ItemScores]]) -> list[bool]:
-    values = _won([row for row, _ in both]) + _won([row for _, row in both])
-    return [not bool(one) for one in np.isnan(values)]
 
 
 def _mean(change: NDArray[np.float64], photos: Sequence[str]) -> tuple[float, float]:
@@ -145,7 +141,7 @@ def _variants(both: Sequence[tuple[ItemScores, ItemScores]], side: int, asked: S
     return ", ".join(sorted(named)[:3]) or "one each"
 
 
-def _key(answer: Answer, asked: Sequence[str]) -> tuple[Any, ...]:
+def _key(answer: Answer, asked: Sequence[str]) -> tuple[object, ...]:
     return tuple(getattr(answer, name) for name in asked)
 
 

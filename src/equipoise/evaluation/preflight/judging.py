@@ -92,7 +92,7 @@ def preflight(model: Any, spec: str) -> list[Check]:
     return of_served(model, spec) if _served(model) else all_checks(model, spec)
 
 
-def _drift(before: list[Any], now: list[Any]) -> float:
+def _drift(before: list[object], now: list[object]) -> float:
     try:
         pairs = [np.array([one, other], np.float32) for one, other in zip(before, now, strict=True)]
     except ValueError:  # of another width
@@ -325,7 +325,7 @@ def _folder(tested: TestedModel) -> Path | None:
     return None
 
 
-def _subclasses(kind: type[object]) -> Iterator[type[Any]]:
+def _subclasses(kind: type[object]) -> Iterator[type[object]]:
     yield kind
     for one in kind.__subclasses__():
         yield from _subclasses(one)
@@ -334,7 +334,7 @@ def _subclasses(kind: type[object]) -> Iterator[type[Any]]:
 JUDGING = (_probe_set, _sign, _channels, _lengths, _precision, _activation, _blind, _untrained, _reference)
 
 
-def all_checks(model: Any, spec: str) -> list[Check]:
+def all_checks(model: object, spec: str) -> list[Check]:
     """The checks that apply. Where a basic one is wrong, those after it would mean nothing and are left out. The
     pixel check still runs, since it may explain the failure."""
     tested = TestedModel(model, spec)

@@ -25,13 +25,13 @@ from equipoise.data.readers.sets.captions import (
 from equipoise.data.readers.sets.classes import is_class_folder, read_classes
 from equipoise.data.readers.sets.kinds import AnySet, content_hash
 from equipoise.data.readers.sets.ratings import flickr8k_experts, read_ratings
-from equipoise.embedding.cache import ScoringOptions, default_world
+from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.record import BenchmarkId, Change, Interval, Metrics
 from equipoise.evaluation.scoring import Scoring
 from equipoise.evaluation.sets import classification, ratings, retrieval
 from equipoise.evaluation.sets.scoring import digests, numbers
 from equipoise.evaluation.task import Fields, FromTexts, Lines, Task
-from equipoise.models.base import NEEDS_NEGATIVES, Model, kind_of
+from equipoise.models.base import NEEDS_NEGATIVES, Model, kind_of, spec_of
 
 # Each module scores its set, and measures the rows.
 SETS = {"classification": classification, "retrieval": retrieval, "ratings": ratings}
@@ -56,10 +56,9 @@ class SetTask(Task):
 
     def score(self, model: Model, how: ScoringOptions, seed: int = 0) -> Scoring:
         if kind_of(model) in NEEDS_NEGATIVES:
-            spec = (getattr(model, "card", None) or {}).get("spec", type(model).__name__)
             raise UserError(
-                f"{spec} compares a caption with hard negatives, and {self.data.name} ({self.kind}) has none; it is "
-                "for items. A score for any text comes from blind:lm:FOLDER"
+                f"{spec_of(model)} compares a caption with hard negatives, and {self.data.name} ({self.kind}) has "
+                "none; it is for items. A score for any text comes from blind:lm:FOLDER"
             )
         scoring = Scoring([])
         scoring.rows = SETS[self.kind].score(model, self.data, how, scoring)
@@ -185,9 +184,7 @@ def _benchmark(name: str, source: Path | None, data: Path | None) -> AnySet:
     if name not in registry.names() and not name.startswith("py:"):
         hint = did_you_mean(f"{name}-retrieval", [*NAMED, *(f"{one}-retrieval" for one in registry.names())])
         raise UserError(f"--bench {name}-retrieval: no benchmark {name!r}.{hint} Expected: {FORMS}")
-    folder = source or data
-    if folder is None and name in registry.names() and registry.get(name).drawn:
-        folder = default_world()
+    folder = registry.folder_of(name, source or data)
     items, benchmark = registry.load(name, folder, ())
     place = data or folder
     if place is None:

@@ -65,14 +65,6 @@ class Taught:
         return self._rule(items)
 
 
-def length(spec: str = "blind:length") -> Taught:
-    return Taught(spec, by_length, "characters; shorter or longer, whichever is more often right on other images")
-
-
-def ngram(spec: str = "blind:ngram") -> Taught:
-    return Taught(spec, by_ngrams, "logistic regression on words and pairs of neighbours, taught on other images")
-
-
 def by_length(items: Sequence[Item]) -> TextScores:
     """The number of characters, with the sign that is more often right on the images of the other folds."""
     place = folds(items)
@@ -121,6 +113,12 @@ def by_ngrams(items: Sequence[Item]) -> TextScores:
     return [[scores[fold][text] for text in item.texts()] for fold, item in zip(place, items, strict=True)]
 
 
+TAUGHT = {  # the rule, and what it is
+    "length": (by_length, "characters; shorter or longer, whichever is more often right on other images"),
+    "ngram": (by_ngrams, "logistic regression on words and pairs of neighbours, taught on other images"),
+}
+
+
 class BlindLM:
     """Log-likelihood of a text to a causal language model: the mean of its tokens, or their sum.
 
@@ -150,10 +148,8 @@ class BlindLM:
 
 def load_blind(rest: str, *, spec: str, device: str = "auto", **unused: str) -> object:
     """The judge that a spec names; `?likelihood=sum` is an option of lm."""
-    if rest == "length":
-        return length(spec)
-    if rest == "ngram":
-        return ngram(spec)
+    if rest in TAUGHT:
+        return Taught(spec, *TAUGHT[rest])
     kind, _, place = rest.partition(":")
     if kind != "lm" or not place:
         shown = ", ".join(f"blind:{form}" for form in FORMS)

@@ -16,6 +16,7 @@ import torch
 from PIL import Image
 
 from equipoise.core.errors import UserError, first_line
+from equipoise.models.base import MOST_TOKENS
 from equipoise.models.clip import precision, quiet_transformers
 from equipoise.models.hf import check_folder, load_network, read_config
 from equipoise.models.scorers.shared import LENGTH_STEP, Scorer
@@ -23,7 +24,6 @@ from equipoise.models.scorers.shared import LENGTH_STEP, Scorer
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, ProcessorMixin
 
-MOST_TOKENS = 64  # of an answer
 DATE = "26 Jul 2024"  # some templates contain the date; a score must not depend on it
 
 Inputs = dict[str, torch.Tensor]

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from equipoise.core.errors import UserError
-from equipoise.models.base import split_options
+from equipoise.models.base import QUESTION, split_options
 from equipoise.models.hf import find_folder
 from equipoise.models.scorers.chat import ChatModel, Inputs, load_chat
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 
-QUESTION = 'Does this figure show "{}"? Please answer yes or no.'  # VQAScore's own
 DESCRIBE = "Describe the image."
 BLANK = (128, 448)  # of the prior's image: its grey, and width and height
 

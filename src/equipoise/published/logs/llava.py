@@ -45,7 +45,7 @@ def named(path: Path, record: Mapping[str, object]) -> tuple[str, str]:
     return model, folders[-2] if dataset == model and len(folders) > 1 else dataset
 
 
-def questions(rows: Iterable[Mapping[str, object]]) -> dict[str, list[dict[str, Any]]]:
+def questions(rows: Iterable[Mapping[str, object]]) -> dict[str, list[dict[str, object]]]:
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in rows:
         talk = record.get("conversations")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from equipoise.core.errors import UserError
 from equipoise.core.plugins import load_named
@@ -21,7 +21,7 @@ class Harness:
     """A program that writes logs: how a record of its is known, and how its files are read."""
 
     name: str
-    known: Callable[[Mapping[str, Any]], bool]  # by the first record of a file
+    known: Callable[[Mapping[str, object]], bool]  # by the first record of a file
     read: Callable[[Sequence[Path]], list[Log]]
 
 
