@@ -26,7 +26,7 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.results import LoadedRun
 from equipoise.evaluation.scores import ItemScores
-from equipoise.evaluation.sets.rows import RetrievalRow
+from equipoise.evaluation.sets import RetrievalRow
 
 
 @functools.cache

@@ -61,7 +61,7 @@ def test_device_and_dtype_that_are_none(clip_folder: Path) -> None:
 
 
 def test_the_shipped_model(clip_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.models.WORLD", tmp_path / "base")
+    monkeypatch.setattr("equipoise.models.hf.WORLD", tmp_path / "base")
     refused("world", "not in this installation")
     shutil.copytree(clip_folder, tmp_path / "base")
     model = load_model("world", device="cpu")

@@ -86,7 +86,7 @@ def audit(
         kept = [item for item in items if item.id not in bad]
         typer.echo(printable(written(clean, kept, f"the {len(items):,} of {benchmark.name}")), err=as_json)
     if out is not None and out.suffix == ".html":
-        from equipoise.report.audit_page import audit_html
+        from equipoise.report.page import audit_html
 
         text = audit_html(found, items, images)
     elif out is not None and out.suffix == ".csv":

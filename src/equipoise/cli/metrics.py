@@ -128,7 +128,7 @@ def metrics(
 def _show_logs(logs: Sequence[Log], passed: Sequence[str], form: Format, out: Path | None, **about: Any) -> None:
     """A table for each log, with what was found in it."""
     from equipoise.published.measuring import log_runs
-    from equipoise.report.answering.lines import answers_table
+    from equipoise.report.footnotes import answers_table
     from equipoise.report.tables import Line, render
 
     results = log_runs(logs, out=out, **about)

@@ -56,7 +56,7 @@ def report(
         return
     from equipoise.data.images import open_source
     from equipoise.evaluation.results import find_runs, read_run
-    from equipoise.report.answering.page import Answered, write_card
+    from equipoise.report.answering import Answered, write_card
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import check_page, report_page, write_page
     from equipoise.report.tables import render, result_rows

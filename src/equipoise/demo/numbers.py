@@ -15,8 +15,7 @@ from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.record import Change, Interval, Numbers
 from equipoise.evaluation.results import LoadedRun
-from equipoise.evaluation.sets import retrieval
-from equipoise.evaluation.sets.rows import RetrievalRow
+from equipoise.evaluation.sets import RetrievalRow, retrieval
 from equipoise.report.comparison import change_words
 
 

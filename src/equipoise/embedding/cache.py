@@ -21,7 +21,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef
 
 log = logging.getLogger(__name__)
 AT_ONCE = 300  # rows of a statement; SQLite's limit on variables is 999 in old builds
@@ -236,6 +237,16 @@ class ScoringOptions:
     cache: EmbeddingCache | None = None
     allow_missing: bool = False
     ranks: Ranks = ALONE
+
+
+@dataclass(kw_only=True)
+class Work:
+    """What every way of asking a model leaves behind."""
+
+    bad: dict[ImageRef, str] = field(default_factory=dict)  # photos that cannot be used, and why
+    digests: dict[str, bytes] = field(default_factory=dict)  # path -> SHA-256 of the photo
+    counts: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
 
 
 @contextlib.contextmanager

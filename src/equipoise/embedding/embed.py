@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -31,7 +31,7 @@ from equipoise.core.progress import several
 from equipoise.data.identity import of_model
 from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef
-from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, ScoringOptions, Vector
+from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, ScoringOptions, Vector, Work
 from equipoise.embedding.decoding import Job, decoded
 from equipoise.models.base import Embedder, kind_of
 
@@ -47,18 +47,14 @@ AT_ONCE = 8192  # texts that are tokenized at a time
 PendingRows = Callable[[], Vector]  # waits for the unit vectors that a model was asked for; the last may be filling
 
 
-@dataclass
-class Embedded:
+@dataclass(kw_only=True)
+class Embedded(Work):
     """Rows of `images` and `texts` are unit vectors; `image` and `text` say which."""
 
     images: Vector
     texts: Vector
     image: dict[ImageRef, int]
     text: dict[str, int]
-    bad: dict[ImageRef, str]
-    digests: dict[str, bytes]  # path -> SHA-256 of the photo
-    counts: dict[str, int]
-    seconds: dict[str, float] = field(default_factory=dict)
 
 
 def embed(

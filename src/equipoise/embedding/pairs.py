@@ -16,7 +16,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from equipoise.core.progress import progress
 from equipoise.data.identity import of_model
 from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef, Item
-from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, Ranks, ScoringOptions, Vector
+from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, Ranks, ScoringOptions, Vector, Work
 from equipoise.embedding.decoding import decoded
 from equipoise.embedding.embed import batched
 from equipoise.models.base import PairScorer, reads_images, tells_tokens
@@ -39,15 +39,11 @@ WAITING = 200_000_000  # pixels of images that wait for a batch of their texts' 
 MANY = 1_000  # from this many pairs on the cost is printed
 
 
-@dataclass
-class Paired:
+@dataclass(kw_only=True)
+class Paired(Work):
     """The score of every text of every image."""
 
-    scores: dict[ImageRef, dict[Any, float]]
-    bad: dict[ImageRef, str]
-    digests: dict[str, bytes]  # path -> SHA-256 of the photo
-    counts: dict[str, int]
-    seconds: dict[str, float] = field(default_factory=dict)
+    scores: dict[ImageRef, dict[str, float]]
 
 
 class _Pair(NamedTuple):
@@ -126,7 +122,7 @@ class _Work:
             counts.append(counted)
         wanted, _ = _wanted(items)
         scores = {ref: {text: found[text] for text in texts} for ref, texts in wanted.items()}
-        return Paired(scores, {}, {}, self._summed(counts))
+        return Paired(scores=scores, counts=self._summed(counts))
 
     def of_photos(self, items: Sequence[Item], source: ImageSource, workers: int, ranks: Ranks) -> Paired:
         wanted, refs = _wanted(items)
@@ -182,7 +178,7 @@ class _Work:
             bad = bad | wrong
             digests = digests | hashes
             each.append(counted)
-        return Paired(scores, bad, digests, self._summed(each), seconds)
+        return Paired(scores=scores, bad=bad, digests=digests, counts=self._summed(each), seconds=seconds)
 
     def _scores(self) -> dict[ImageRef, dict[str, float]]:
         return {

@@ -143,7 +143,7 @@ def read_run(folder: Path) -> tuple[RunRecord, Sequence[Any]]:
         )
     if record.kind == "items":
         return record, read_scores(path, doubled=written is None)
-    from equipoise.evaluation.sets.rows import ROW
+    from equipoise.evaluation.sets import ROW
 
     problems = Problems(str(path))
     rows = []

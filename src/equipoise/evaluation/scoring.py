@@ -26,7 +26,7 @@ from equipoise.core.provenance import cores
 from equipoise.data.identity import of_model, photo_digests
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, absent, open_source
 from equipoise.data.items import Item
-from equipoise.embedding.cache import ALONE, CacheWriter, EmbeddingCache, Ranks, ScoringOptions, Vector
+from equipoise.embedding.cache import ALONE, CacheWriter, EmbeddingCache, Ranks, ScoringOptions, Vector, Work
 from equipoise.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.asking.until import Until
 from equipoise.evaluation.asking.variants import Ask
@@ -107,10 +107,10 @@ def score_items(
         model, how.batch_size, pairs.PAIR_CODE if kind == "pairs" else EMBEDDING_CODE
     )
     store = cache if cache is not None and known else EmbeddingCache(None)
-    found: Any
+    found: Work
     with CacheWriter(store) as keeper:
         if kind == "taught":
-            found = Scoring([])
+            found = Work()
         elif kind == "answers":
             from equipoise.evaluation.asking.live import answers_of  # most models give scores
 
@@ -122,7 +122,7 @@ def score_items(
             strings = (text for item in usable for text in item.texts())
             found = embed(model, refs, strings, source, how, store, keeper)
         _tell_kept(model, found.counts)
-        if bad := getattr(found, "bad", {}):
+        if bad := found.bad:
             if not allow_missing:
                 raise UserError(
                     f"{len(bad):,} images {source} cannot be used:\n{listed(list(bad.values()))}\nAll others are done "
@@ -146,7 +146,7 @@ def score_items(
         else:
             rows = _rows(kind, model, usable, found)
         require_finite(rows, "the model's scores")
-        seconds = dict(getattr(found, "seconds", {})) | {"cosines": time.monotonic() - started}
+        seconds = found.seconds | {"cosines": time.monotonic() - started}
     seconds["kept"] = time.monotonic() - started - seconds["cosines"]
     return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds, alike, between)
 

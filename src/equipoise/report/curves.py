@@ -52,16 +52,9 @@ def write_curves(out: Path) -> Path | None:
     if not any("loss" in row for row in rows):
         return None
     recipe = (claim_of(out / "run.json") or {}).get("run", {}).get("recipe", "training")
-    text = (
-        templates("equipoise.report")
-        .get_template("curves.html")
-        .render(
-            recipe=printable(str(recipe)),
-            said=findings(out, rows),
-            figures=curves(out, rows),
-            style=page_part("report.css"),
-        )
-    )
+    page = templates("equipoise.report").get_template("curves.html")
+    said, drawn = findings(out, rows), curves(out, rows)
+    text = page.render(recipe=printable(str(recipe)), said=said, figures=drawn, style=page_part("report.css"))
     write_own(out / PAGE, text, MARK)
     return out / PAGE
 

@@ -1,4 +1,5 @@
-"""One self-contained HTML page for a set of runs: the table, the figures, items to look at, provenance.
+"""Self-contained HTML pages: of a set of runs (the table, the figures, items to look at, provenance), of some items of
+a benchmark, of an audit.
 
 No request, no font, no framework: the page can be mailed, archived and opened in ten years. Its content security policy
 forbids every request and every script but ours, whatever captions and tags hold.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import logging
 import random
 import re
@@ -15,8 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
+from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -38,9 +41,14 @@ from equipoise.report.gallery import Gallery, build_gallery, embedded, picture_o
 from equipoise.report.orderings import CLASSES
 from equipoise.report.tables import percent, share, signed, some_without_positive
 
+if TYPE_CHECKING:
+    from equipoise.audit.record import Audit
+
 log = logging.getLogger(__name__)
 MOST_BYTES = 4_800_000  # of a page, pictures included: it can be mailed, and opens on a phone
 MARK = '<meta name="generator" content="equipoise report">'  # by which an earlier page of ours is known
+MOST_BAD = 400  # items of an audit's page; the download has the ids of all
+MOST_CLEANED = 4_000_000  # bytes of a cleaned file within the page; of a larger one it has the command
 SAMPLES_MARK = '<meta name="generator" content="equipoise bench show">'
 ITEMS = {"original": "original", "augmented": "right", "brittleness": "brittle"}  # what of the gallery a metric shows
 
@@ -345,3 +353,40 @@ def write_samples(path: Path, title: str, items: Sequence[Item], count: int, see
     page = templates("equipoise.report").get_template("samples.html")
     about = {"title": title, "drawn": drawn, "of": len(items), "seed": seed, "mark": SAMPLES_MARK}
     write_own(path, page.render(**about, style=page_part("report.css"), printable=printable), SAMPLES_MARK)
+
+
+def audit_html(audit: Audit, items: Sequence[Item], images: Path | None = None) -> str:
+    """The page of an audit: the bad items with their photos, files to download, then what to read. It has no script."""
+    from markdown_it import MarkdownIt  # of rich
+
+    from equipoise.audit.page import advice, headline, rest
+
+    known = {item.id: item for item in items}
+    bad = {one.id for one in audit.bad}
+    sources = [] if images is None else [open_source(images)]
+    good = "".join(f"{json.dumps(item.to_json(), ensure_ascii=False)}\n" for item in items if item.id not in bad)
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(rest(audit))
+    page = templates("equipoise.report").get_template("audit.html")
+    return page.render(
+        audit=audit,
+        headline=headline(audit),
+        advice=advice(audit),
+        counts=[(check.title, len(check.found)) for check in audit.checks if check.bad and check.found],
+        cases=[(one, known[one.id], picture_of(known[one.id], sources)) for one in audit.bad[:MOST_BAD]],
+        ids=_file("".join(f"{one.id}\n" for one in audit.bad)),
+        good=_file(good) if len(good) <= MOST_CLEANED else "",
+        body=Markup(re.sub("<table>.*?</table>", _labelled, body, flags=re.DOTALL)),
+        style=page_part("report.css"),
+        printable=printable,
+    )
+
+
+def _file(text: str) -> str:
+    return f"data:text/plain;base64,{base64.b64encode(text.encode()).decode()}"
+
+
+def _labelled(found: re.Match[str]) -> str:
+    """The table with the name of its column at each cell, which a phone shows above it."""
+    names = cycle(re.findall("<th[^>]*>(.*?)</th>", found[0]))
+    table = re.sub("<td", lambda _: f'<td data-name="{next(names)}"', found[0]).replace("<table>", "", 1)
+    return f'<div class="scroll"><table class="stack">{table}</div>'

@@ -12,9 +12,9 @@ from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, Pairs, paint
 from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import RatingSet
 from equipoise.evaluation.run import evaluate_set
+from equipoise.evaluation.sets import RatingRow
 from equipoise.evaluation.sets.kinds import open_set
 from equipoise.evaluation.sets.ratings import measure, spearman
-from equipoise.evaluation.sets.rows import RatingRow
 from equipoise.models import load_model
 
 

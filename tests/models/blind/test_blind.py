@@ -34,9 +34,8 @@ def _items(count: int, negative: str, seed: int = 0) -> list[Item]:
 
 
 def _original(rule: str, items: list[Item]) -> float:
-    value = summarise(outcomes_of(score_items(load_model(f"blind:{rule}"), items).rows), resamples=50).overall[
-        "original"
-    ]
+    rows = score_items(load_model(f"blind:{rule}"), items).rows
+    value = summarise(outcomes_of(rows), resamples=50).overall["original"]
     assert value is not None
     return value
 

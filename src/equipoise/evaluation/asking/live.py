@@ -27,7 +27,7 @@ from equipoise.core.progress import progress
 from equipoise.data.identity import of_model
 from equipoise.data.images import ImageProblem, ImageSource, decode_image
 from equipoise.data.items import ImageRef, Item
-from equipoise.embedding.cache import ScoringOptions
+from equipoise.embedding.cache import ScoringOptions, Work
 from equipoise.evaluation.answers import Answer
 from equipoise.evaluation.asking.shipped import option_of
 from equipoise.evaluation.asking.until import Until
@@ -44,14 +44,11 @@ ANSWER_CODE = 1  # raised when prompts or pictures are made in another way: olde
 UNCLEAR = 20  # answers that name no option before any does: it is not the questions
 
 
-@dataclass
-class Said:
+@dataclass(kw_only=True)
+class Said(Work):
     """Questions and answers."""
 
     rows: list[ItemScores] = field(default_factory=list)
-    bad: dict[ImageRef, str] = field(default_factory=dict)
-    digests: dict[str, bytes] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
     stopped: bool = False
 
 

@@ -21,11 +21,16 @@ from equipoise.core.progress import progress
 from equipoise.data.images import ImageProblem, ImageSource, decode_image, encoded
 from equipoise.data.items import ImageRef, Item
 from equipoise.evaluation.asking.variants import Ask
-from equipoise.evaluation.export import hub, inspect_ai, lm_eval
+from equipoise.evaluation.export import harnesses, hub
 from equipoise.evaluation.export.rows import rows_of
 
-TARGETS = {"inspect": inspect_ai.RUN, "lmms-eval": lm_eval.RUN_LMMS, "lm-eval": lm_eval.RUN, "hub": hub.RUN}
-_TASKS = {"inspect": inspect_ai.files, "lm-eval": lm_eval.files, "lmms-eval": lm_eval.lmms_files}
+TARGETS = {
+    "inspect": harnesses.RUN_INSPECT,
+    "lmms-eval": harnesses.RUN_LMMS,
+    "lm-eval": harnesses.RUN_LM,
+    "hub": hub.RUN,
+}
+_TASKS = {"inspect": harnesses.inspect_files, "lm-eval": harnesses.lm_files, "lmms-eval": harnesses.lmms_files}
 _ENDINGS = {b"\xff\xd8": "jpg", b"\x89P": "png", b"GI": "gif", b"RI": "webp", b"BM": "bmp"}
 UNKNOWN = "unknown"
 

@@ -20,8 +20,8 @@ from equipoise.data.items import ImageRef
 from equipoise.data.readers.sets.kinds import ClassSet
 from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring
+from equipoise.evaluation.sets import ClassRow
 from equipoise.evaluation.sets.retrieval import distinct
-from equipoise.evaluation.sets.rows import ClassRow
 from equipoise.evaluation.sets.scoring import Estimate, means, vectors
 from equipoise.models.base import kind_of
 

@@ -18,7 +18,7 @@ from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import RatingSet
 from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring, cosines
-from equipoise.evaluation.sets.rows import RatingRow
+from equipoise.evaluation.sets import RatingRow
 from equipoise.evaluation.sets.scoring import Estimate, pair_scores, vectors
 from equipoise.models.base import Embedder, PairScorer, kind_of
 

@@ -23,7 +23,7 @@ from equipoise.core.errors import UserError
 from equipoise.data.readers.sets.kinds import Caption, CaptionSet
 from equipoise.embedding.cache import ScoringOptions
 from equipoise.evaluation.scoring import Scoring
-from equipoise.evaluation.sets.rows import RetrievalRow
+from equipoise.evaluation.sets import RetrievalRow
 from equipoise.evaluation.sets.scoring import Estimate, means, pair_scores, vectors
 from equipoise.models.base import kind_of
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from equipoise.published.logs import exported
 from equipoise.published.logs.opening import members
-from equipoise.published.logs.said import LETTERS, Log, Said, cut, text_of
+from equipoise.published.logs.said import LETTERS, Log, Said, cut, exported, scores_of_export, text_of
 
 NAME = "inspect_ai"
 _VALUES = {
@@ -49,7 +48,7 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
                     log.printed.setdefault("accuracy", 100 * metric["value"])
         log.expected = int(results.get("total_samples") or 0)
         right = [row.right for row in log.rows if row.right is not None]
-        log.scores = exported.scores(log) or ({"accuracy": 100 * sum(right) / len(right)} if right else {})
+        log.scores = scores_of_export(log) or ({"accuracy": 100 * sum(right) / len(right)} if right else {})
         if text_of(head.get("status")) not in {"success", ""}:
             log.notes.append(f"the run did not finish: its status is {head['status']}")
         if failed:
@@ -65,7 +64,7 @@ def _row(sample: Mapping[str, Any]) -> Said:
     output = sample.get("output") or {}
     said = output.get("completion") or _words(((output.get("choices") or [{}])[0].get("message") or {}).get("content"))
     epoch = max(0, int(sample.get("epoch") or 1) - 1)
-    if (ours := exported.said(sample.get("metadata"), text_of(said), epoch)) is not None:
+    if (ours := exported(sample.get("metadata"), text_of(said), epoch)) is not None:
         return ours
     target = sample.get("target")
     truths = tuple(text_of(one).strip() for one in (target if isinstance(target, list) else [target]))

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from equipoise.published.logs import exported
 from equipoise.published.logs.opening import is_object, members, records
-from equipoise.published.logs.said import LETTERS, Log, Said, asked, cut, text_of
+from equipoise.published.logs.said import LETTERS, Log, Said, asked, cut, exported, scores_of_export, text_of
 
 NAME = "lmms-eval or lm-eval"
 _NO_METRIC = set(
@@ -40,7 +39,7 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
         totals: dict[str, list[float]] = {}
         log.rows = list(_rows(path, log, totals))
         means = {metric: 100 * sum(values) / len(values) for metric, values in totals.items() if values}
-        log.scores = means | exported.scores(log)
+        log.scores = means | scores_of_export(log)
         found.append(log)
     return found
 
@@ -79,7 +78,7 @@ def _rows(path: Path, log: Log, totals: dict[str, list[float]]) -> Iterator[Said
             if name not in _NO_METRIC and isinstance(score, int | float) and not name.endswith("_bytes"):
                 totals.setdefault(name, []).append(float(score))
                 right = {0.0: False, 1.0: True}.get(float(score)) if right is None else right
-        if (ours := exported.said(record.get("accuracy") or raw, _said(answer, ()))) is not None:
+        if (ours := exported(record.get("accuracy") or raw, _said(answer, ()))) is not None:
             yield ours
             continue
         media = record.get("input_media") or [None]

@@ -1,14 +1,71 @@
-"""The task files of lm-evaluation-harness and of lmms-eval, which grew out of it and takes nearly the same.
+"""The task files of inspect_ai, of lm-evaluation-harness, and of lmms-eval, which grew out of it and takes nearly the
+same.
 
-Both look for the data from the folder in which they are started, so the command begins with `cd`.
+The scorer of inspect_ai reads answers as `eval` does; the metrics are ours everywhere. The latter two look for the data
+from the folder in which they are started, so the command begins with `cd`.
 """
 
 from __future__ import annotations
 
 from equipoise.evaluation.asking.shipped import SHARES
 
+RUN_INSPECT = "inspect eval task.py --model MODEL"
+_INSPECT = '''\
+"""A benchmark of Equipoise for inspect_ai: inspect eval task.py --model MODEL"""
+
+import json
+import sys
+from pathlib import Path
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
+from inspect_ai.scorer import CORRECT, INCORRECT, SampleScore, Score, Value, metric, scorer
+from inspect_ai.solver import generate
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from equipoise_answers import choice_of, shares  # noqa: E402
+
+
+def sample(row):
+    pictures = [ContentImage(image=str(HERE / path)) for path in row["images"]]
+    content = [*pictures, ContentText(text=row["prompt"])]
+    return Sample(id=row["id"], input=[ChatMessageUser(content=content)], target=row["target"], metadata=row)
+
+
+@metric
+def shares_of_items():
+    def measured(scores: list[SampleScore]) -> Value:  # inspect reads these annotations
+        return shares((one.sample_metadata, one.score.answer) for one in scores)
+
+    return measured
+
+
+@scorer(metrics=[shares_of_items()])
+def named_option():
+    async def score(state, target):
+        choice = choice_of(state.metadata, state.output.completion)
+        right = choice == state.metadata["truth"]
+        return Score(value=CORRECT if right else INCORRECT, answer=choice)
+
+    return score
+
+
+@task(name={name!r})
+def benchmark():
+    with (HERE / "data.jsonl").open(encoding="utf-8") as lines:
+        samples = [sample(json.loads(line)) for line in lines]
+    return Task(dataset=MemoryDataset(samples, name={name!r}), solver=generate(), scorer=named_option())
+'''
+
+
+def inspect_files(name: str) -> dict[str, str]:
+    return {"task.py": _INSPECT.replace("{name!r}", repr(name))}
+
+
 _OPTIONS = "--tasks {name} --include_path . --log_samples --output_path OUT"
-RUN = f"lm_eval --model hf-multimodal --model_args pretrained=MODEL {_OPTIONS}"
+RUN_LM = f"lm_eval --model hf-multimodal --model_args pretrained=MODEL {_OPTIONS}"
 RUN_LMMS = f"python -m lmms_eval --model MODEL {_OPTIONS}"
 _TASK = """\
 task: "{name}"
@@ -100,7 +157,7 @@ def _files(name: str, placeholder: str, own: str) -> dict[str, str]:
     }
 
 
-def files(name: str) -> dict[str, str]:
+def lm_files(name: str) -> dict[str, str]:
     return _files(name, '"<image>" * len(doc["images"]) + ', "doc_to_image: !function utils.doc_to_visual\n")
 
 

@@ -25,7 +25,7 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.evaluation.results import Shown, read_shown
 from equipoise.evaluation.scores import ItemScores
-from equipoise.report.answering.lines import answer_rows, noise_words
+from equipoise.report.footnotes import answer_rows, noise_words
 from equipoise.report.gallery import from_run, small_picture
 from equipoise.report.page import MARK, page_part, templates
 from equipoise.report.svg import axis, el, figure, line, row, strip, table

@@ -1,1 +1,0 @@
-"""Models that answer: their lines for the terminal, and their page."""
