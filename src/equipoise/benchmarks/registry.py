@@ -24,8 +24,6 @@ from equipoise.benchmarks.facts import facts
 from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.core.files import read_json, write_json
 from equipoise.core.plugins import is_named, load_named, own_code
-from equipoise.core.provenance import default_cache
-from equipoise.data.identity import of_code
 from equipoise.data.items import Item, load_items
 from equipoise.data.readers.item_tables import TABLES, load_item_table, require_image_column
 from equipoise.data.readers.records import explain, suffix_of, validated
@@ -139,8 +137,12 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
 def folder_of(name: str, source: Path | None) -> Path | None:
     """The folder of a benchmark's files; without one drawn pictures are kept in the cache, apart for each version of
     the code that draws them."""
-    drawn = source is None and name in _NAMES and get(name).drawn
-    return default_cache() / f"world-{of_code('world')}" if drawn else source
+    if source is not None or name not in _NAMES or not get(name).drawn:
+        return source
+    from equipoise.core.provenance import default_cache
+    from equipoise.data.identity import of_code  # `bench list` needs none of it
+
+    return default_cache() / f"world-{of_code('world')}"
 
 
 def is_file(name_or_path: str) -> bool:
