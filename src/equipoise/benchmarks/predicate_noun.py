@@ -21,7 +21,6 @@ from pydantic import Field
 from equipoise.benchmarks.base import splits_of
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.core.errors import Problems, UserError
-from equipoise.data.images import image_size, read_image_bytes
 from equipoise.data.items import ImageRef, Item, texts
 
 SPLITS = splits_of("predicate-noun")
@@ -112,4 +111,6 @@ def _cut(folder: Path, record: _Record) -> ImageRef:
 
 @functools.cache
 def _size(folder: Path, name: str) -> tuple[int, int]:
+    from equipoise.data.images import image_size, read_image_bytes  # PIL: ROWS alone is read by `metrics`
+
     return image_size(read_image_bytes(folder, name), ImageRef(path=name))
