@@ -126,13 +126,13 @@ def test_a_model_is_called_ahead_only_where_that_is_significant(make_runs: Runs)
     before, after = chapter.entries
     rows = [row.model_copy(update={"caption": 1.0}) for row in after.run.rows]
     outcomes = outcomes_of(rows)
-    better = replace(after, numbers=summarise(outcomes).overall, run=replace(after.run, rows=rows, outcomes=outcomes))
+    better = replace(after, numbers=summarise(outcomes).overall, run=replace(after.run, outcomes=outcomes))
     told = finding(replace(chapter, entries=[before, better], change=None))
     assert re.search(
         r"second is significantly ahead of first \(\+50\.0 \[\+3\d\.\d, \+6\d\.\d\], p ≤ 0\.0001\) \(Original accuracy",
         told,
     ), told
-    few = replace(after, run=replace(after.run, rows=after.run.rows[:60], outcomes=outcomes_of(after.run.rows[:60])))
+    few = replace(after, run=replace(after.run, outcomes=outcomes_of(after.run.rows[:60])))
     assert "cannot be paired, so whether first is ahead is unknown" in finding(
         replace(chapter, entries=[before, few], change=None)
     )
