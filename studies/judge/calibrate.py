@@ -33,8 +33,8 @@ from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Caption, dial
 from equipoise.perturb.dial import ALONE, HIGHEST, LIKELY, LOWEST, accepted, logit, positive_kind
 from equipoise.perturb.judge import SORTS, Pair, reading_of
-from equipoise.perturb.operations.replace import distinct, with_doubt
-from equipoise.perturb.operations.swap_candidates import Exchange, exchanges, kind_of_swap
+from equipoise.perturb.operations.replace import distinct, judged_of, with_doubt
+from equipoise.perturb.operations.swap_candidates import Exchange, exchanges, kind_of_swap, swaps_of
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import balanced
@@ -73,12 +73,13 @@ def together(captions: list[Caption], size: int = 250) -> None:
 
 def judged(caption: Caption) -> Iterator[tuple[str, str, Proposal | Exchange, float]]:
     """(from, to, what it is, chance) of all negatives that the recipe may write."""
-    for tiers in caption.kept["judged", RECIPE.sources].values():
+    for tiers in judged_of(caption, RECIPE.sources).values():
         found = dict(reversed(list(itertools.chain.from_iterable(tiers))))
         for each in distinct(reversed(found)):
             yield caption.text[each.start : each.end], each.to, each, float(found[each][0])
-    for each, row in zip(*caption.kept["swaps"], strict=True):
-        yield each.candidate.edit.source, each.candidate.edit.to, each, float(row[0])
+    for exchange, row in zip(*swaps_of(caption), strict=True):
+        edit = exchange.candidate.edit
+        yield edit.source or "", edit.to or "", exchange, float(row[0])
 
 
 def kind_in(caption: Caption, each: Proposal | Exchange) -> str | None:

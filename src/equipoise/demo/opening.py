@@ -84,7 +84,7 @@ def chart(found: Table, columns: Sequence[Column]) -> Markup:
         rows = [_row(column.title, changes[column.title], end) for column in columns]
         scale = axis((-end, -end // 2, 0, end // 2, end), -end, end)
         panels.append(el("div", el("h4", label), el("p", about[label], class_="soft"), *rows, scale))
-    data = [[label, *map(_points, changes.values())] for label, changes in found.items()]
+    data = [[label, *map(change_words, changes.values())] for label, changes in found.items()]
     meaning = Markup(" ").join(Markup("<b>{}</b>: {}.").format(one.title, one.about) for one in columns)
     return figure(
         "What finetuning with edits changed, in points, against finetuning on captions alone",
@@ -94,10 +94,6 @@ def chart(found: Table, columns: Sequence[Column]) -> Markup:
         table(["model", *(column.title for column in columns)], data),
         wide=True,
     )
-
-
-def _points(change: Change) -> str:
-    return change_words(change)
 
 
 def _row(title: str, one: Change, end: int) -> Markup:

@@ -11,15 +11,16 @@ import itertools
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from equipoise.core.errors import UserError
 from equipoise.language.forms import noun_lemma, verb_lemma
 from equipoise.language.tagging import Token, tag
 from equipoise.language.vocabulary import compounds, word_set
 
+T = TypeVar("T")
 Kind = Literal[
     "noun", "adjective", "verb", "be", "preposition", "determiner", "number", "and", "pronoun", "adverb", "to", "mark",
     "relative", "fixed", "other",
@@ -121,8 +122,8 @@ class Caption:
                 raise UserError(f"a caption is text; found {text!r} ({type(text).__name__})")
 
     @functools.cached_property
-    def kept(self) -> dict[Hashable, Any]:
-        return {}  # what is worked out once for a caption, by whoever works it out
+    def _kept(self) -> dict[Kept[Any], Any]:
+        return {}
 
     @functools.cached_property
     def tokens(self) -> tuple[Token, ...]:
@@ -206,6 +207,14 @@ class Caption:
         words = [token.text for token in self.tokens if token.text[0].isalpha()]
         return sum(word[0].isupper() for word in words) * 2 > len(words) > 2 or self.text.isupper()
 
+    def unit_at(self, place: int) -> Unit | None:
+        """None before the first unit and after the last."""
+        return self.units[place] if 0 <= place < len(self.units) else None
+
+    def words_of(self, start: int, end: int) -> tuple[str, ...]:
+        """The words of units `start:end`."""
+        return tuple(unit.word for unit in self.units[start:end])
+
     def text_of(self, start: int, end: int) -> str:
         """The text of units `start:end`."""
         return self.text[self.units[start].start : self.units[end - 1].end]
@@ -248,10 +257,13 @@ class Caption:
 
     def subjects_of(self, place: int) -> tuple[str, ...]:
         """Head lemmas that may be the subject of the verb or preposition at `place`, the nearest first."""
-        found: tuple[str, ...] | None = self.kept.get(place)
-        if found is None:  # many guards ask for the same
-            found = self.kept[place] = self._find_subjects(place)
-        return found
+        if place not in self._subjects:  # many guards ask for the same
+            self._subjects[place] = self._find_subjects(place)
+        return self._subjects[place]
+
+    @functools.cached_property
+    def _subjects(self) -> dict[int, tuple[str, ...]]:
+        return {}
 
     def _find_subjects(self, place: int) -> tuple[str, ...]:
         units, before = self.units, place - 1
@@ -271,6 +283,21 @@ class Caption:
             if units[phrase.head].lemma not in COLLECTIVES or units[phrase.end].word != "of":  # a couple of monitors
                 found.append(units[phrase.head].lemma)
         return tuple(found)
+
+
+class Kept(Generic[T]):
+    """What a module works out once for each caption; it goes with the caption."""
+
+    def get(self, caption: Caption) -> T | None:
+        found: T | None = caption._kept.get(self)
+        return found
+
+    def put(self, caption: Caption, value: T) -> T:
+        caption._kept[self] = value
+        return value
+
+    def once(self, caption: Caption, make: Callable[[], T]) -> T:
+        return self.put(caption, make()) if (found := self.get(caption)) is None else found
 
 
 @functools.lru_cache(maxsize=1024)  # the captions of an image come one after the other and share their others

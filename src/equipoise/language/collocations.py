@@ -69,7 +69,7 @@ def _of_head(caption: Caption, phrase: NounPhrase, start: int) -> Iterator[Pair]
     if governor >= 0:
         unit = units[governor]
         if unit.word == "of":
-            inner = units[governor - 1] if governor else None
+            inner = caption.unit_at(governor - 1)
             if inner is not None and inner.kind == "noun":
                 yield Pair("of", inner.lemma, None, narrow=True)
         elif unit.kind == "preposition":

@@ -23,9 +23,9 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.language.caption import Caption
+from equipoise.language.caption import Caption, Kept
 from equipoise.language.vocabulary import SECTIONS, Section, read_data, word_set
-from equipoise.perturb.recipe import Proposal
+from equipoise.perturb.recipe import IS_KNOWN, Proposal
 
 Array = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -245,13 +245,21 @@ def words_of_others(said: Sequence[frozenset[str]]) -> list[tuple[str, float]]:
 
 def readings_of(captions: Iterable[Caption]) -> list[Reading]:
     """Readings of the captions, kept with them; what is missing is read together."""
-    found = [one.kept.get("reading") or one.kept.setdefault("reading", Reading(one)) for one in captions]
+    found = []
+    for caption in captions:
+        if (reading := _READINGS.get(caption)) is None:
+            reading = _READINGS.put(caption, Reading(caption))
+            IS_KNOWN.put(caption, reading.known_share == 1)
+        found.append(reading)
     read(found)
     return found
 
 
+_READINGS: Kept[Reading] = Kept()
+
+
 def reading_of(caption: Caption) -> Reading:
-    return caption.kept.get("reading") or readings_of([caption])[0]
+    return _READINGS.get(caption) or readings_of([caption])[0]
 
 
 def read(readings: Sequence[Reading]) -> None:

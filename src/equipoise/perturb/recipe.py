@@ -13,10 +13,10 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from equipoise.data.items import Edit, Operation, Target
-from equipoise.language.caption import Caption, unusable
+from equipoise.language.caption import Caption, Kept, unusable
 from equipoise.language.forms import write_edit
 from equipoise.language.vocabulary import Section
 
@@ -36,19 +36,21 @@ class Proposal(NamedTuple):
     mark: str = ""  # "sure", "kin" or "wide": how a negative's line of exclusive.txt is marked
 
 
-class Source(Protocol):
+class Source:
+    """A source of words for a caption; one that has only one of the two kinds leaves the other out."""
+
     name: str
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         """Replacements that keep the meaning."""
-        ...
+        return iter(())
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         """Replacements that break it: only one of the two can be true of the same thing."""
-        ...
+        return iter(())
 
 
-class Both:
+class Both(Source):
     """Two sources as one, whose proposals are drawn from together; a later source waits until an earlier has none."""
 
     def __init__(self, first: Source, second: Source) -> None:
@@ -140,9 +142,10 @@ class Perturbed:
     dropped: list[tuple[Candidate, str]] = field(default_factory=list)
     empty: list[tuple[str, str]] = field(default_factory=list)  # (slot, why it has no text), a slot more than once
     refused: str | None = None  # why nothing was tried
-    known: bool | None = None  # whether the judge, where it read the caption, knows all of its words
+    known: bool | None = None  # as IS_KNOWN has it
 
 
+IS_KNOWN: Kept[bool] = Kept()  # whether the judge, where it read the caption, knows all of its words
 _TRIES = 80  # candidates a slot may drop before it stays empty
 
 
@@ -166,8 +169,7 @@ def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbe
         filled = rng.sample(filled, recipe.pick)
     for candidate in filled:
         (result.positives if candidate.kind == "positive" else result.negatives).append(candidate)
-    reading = caption.kept.get("reading")
-    result.known = None if reading is None else reading.known_share == 1
+    result.known = IS_KNOWN.get(caption)
     return result
 
 

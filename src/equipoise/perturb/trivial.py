@@ -19,7 +19,7 @@ from equipoise.data.items import Edit
 from equipoise.language.caption import Caption, NounPhrase
 from equipoise.language.forms import noun_lemma, verb_lemma
 from equipoise.language.vocabulary import Section, count, word_map, word_set
-from equipoise.perturb.recipe import Proposal
+from equipoise.perturb.recipe import Proposal, Source
 
 _WORD = re.compile(r"[\w'’-]+")
 _ARTICLES = frozenset(("a", "an", "the", "some"))
@@ -77,7 +77,7 @@ _FINITE = frozenset(("VBZ", "VBP", "VBD", "MD"))
 _AMOUNTS = frozenset(("number", "couple", "lot", "pair", "variety"))  # there is a number of cows, or there are?
 
 
-class Alternations:
+class Alternations(Source):
     name = "rules"
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
@@ -90,9 +90,6 @@ class Alternations:
             yield _proposal(units[0].start, units[2].end, units[2].word)
         elif front is not None:
             yield _proposal(units[0].start, units[0].end, f"{front} {units[0].word}")
-
-    def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        return iter(())
 
 
 def _front(caption: Caption, first: NounPhrase) -> str | None:

@@ -10,9 +10,7 @@ the point in bfloat16, less than a hard negative's margin.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -70,17 +68,3 @@ class LossParts:
 
     total: Tensor
     parts: dict[str, Tensor] = field(default_factory=dict)
-
-
-@runtime_checkable
-class StatefulLoss(Protocol):
-    """A loss with a state (CMR's thresholds), which is saved with the checkpoint.
-
-    Only `step()`, called after each optimizer step, changes the state, so a loss may be called several times on a batch
-    (GradCache, a batch repeated after running out of memory).
-    """
-
-    def __call__(self, features: Features) -> LossParts: ...
-    def step(self) -> None: ...
-    def state_dict(self) -> Mapping[str, object]: ...
-    def load_state_dict(self, state: Mapping[str, object]) -> None: ...

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from equipoise.data.identity import of_call
 from equipoise.data.items import Edit, Operation, Target
-from equipoise.train.features import StatefulLoss
 from equipoise.train.losses.masked import Sum, Term
 
 # Types of options that several recipes have.
@@ -103,7 +102,7 @@ class Recipe:
     wise_ft: float | None = None  # after training: weights = (1 - a) base + a finetuned
     seed: int = 0
 
-    def loss(self) -> StatefulLoss:
+    def loss(self) -> Sum:
         """The loss of one run. Terms are copied, so that every run has its own state (CMR's thresholds)."""
         return Sum(copy.deepcopy(dict(self.terms)))
 

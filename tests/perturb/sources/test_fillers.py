@@ -49,8 +49,7 @@ def test_words_for_each_place_in_any_company() -> None:
     for target, places in (("object", {"dog", "snow"}), ("action", {"runs"})):
         assert {old for old, _ in offered(text, target)} == places
     captions = [Caption("Two cats"), Caption(text), Caption("A man eats")]
-    offer(captions)
-    assert captions[1].kept["offered"]["object"] == list(Fillers().contrasts(Caption(text), "object"))
+    assert offer(captions)[1]["object"] == list(Fillers().contrasts(Caption(text), "object"))
 
 
 def test_no_synonyms_and_no_other_targets() -> None:

@@ -110,7 +110,7 @@ def _wrong_number(caption: Caption, candidate: Candidate) -> str | None:
     if phrase is None:
         return None
     new = edit.to.lower()
-    before = caption.units[phrase.start - 1] if phrase.start else None
+    before = caption.unit_at(phrase.start - 1)
     bare = phrase.start == phrase.core and before is not None and before.kind == "preposition" and before.word != "of"
     if bare and not caption.is_plural(phrase) and not _ARTICLES.isdisjoint(caption.words):
         return None if new in members("@mass") else f"the new word needs an article: {new!r}"  # in bed, at bat

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from equipoise.core.llm_client import Answer, Llm
 from equipoise.data.items import Operation
-from equipoise.language.caption import Caption, Unit
+from equipoise.language.caption import Caption, Kept, Unit
 from equipoise.language.forms import lemma_of
 from equipoise.language.vocabulary import Section, count, read_text
 from equipoise.language.wordnet import LETTERS, WORDNET
@@ -26,7 +26,7 @@ from equipoise.perturb.checks.meaning import listed_synonyms
 from equipoise.perturb.llm import LLM_RECIPES
 from equipoise.perturb.llm.answers import CUT, any_text, edit_between, spoiled, tidy, valid
 from equipoise.perturb.llm.meaning import KINDS, keeps_meaning
-from equipoise.perturb.recipe import Candidate, Check, Op, Proposal, Recipe, Slot, Sources
+from equipoise.perturb.recipe import Candidate, Check, Op, Proposal, Recipe, Slot, Source, Sources
 
 
 class Prompt(NamedTuple):
@@ -91,7 +91,7 @@ _NUMBER = re.compile(r"^\s*(?:\d+[.):]|[-*•])\s*")
 _PLAIN = re.compile(r"[a-z]+(?:['-][a-z]+)*(?: [a-z]+(?:['-][a-z]+)*)*")
 
 
-class LlmWriter:
+class LlmWriter(Source):
     """A language model as a word source of `balanced`: it writes several wrong captions and several rewordings.
 
     Only answers that exchange one word, or one compound, are used. As negatives they are judged like any other word
@@ -101,6 +101,7 @@ class LlmWriter:
 
     def __init__(self, llm: Llm) -> None:
         self._llm, self.name = llm, f"llm:{llm.settings.model}"
+        self._found: dict[str, Kept[list[Proposal]]] = {name: Kept() for name in ("REWORD", "CONTRADICT")}
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         for each in self._asked(caption, "REWORD", target) if target in LETTERS else ():
@@ -112,11 +113,13 @@ class LlmWriter:
         return self._asked(caption, "CONTRADICT", target)
 
     def _asked(self, caption: Caption, name: str, target: Section) -> Iterator[Proposal]:
-        if (name, self) not in caption.kept:  # one question for all targets
-            prompt = PROMPTS[name]
-            answer = self._llm.ask(prompt.about(caption.text), prompt.max_tokens)
-            caption.kept[name, self] = list(self._read(caption, answer))
-        return (each for each in caption.kept[name, self] if each.target == target)
+        prompt = PROMPTS[name]
+
+        def ask() -> list[Proposal]:  # one question for all targets
+            return list(self._read(caption, self._llm.ask(prompt.about(caption.text), prompt.max_tokens)))
+
+        found = self._found[name].once(caption, ask)
+        return (each for each in found if each.target == target)
 
     def _read(self, caption: Caption, answer: Answer) -> Iterator[Proposal]:
         lines = answer.text.splitlines()

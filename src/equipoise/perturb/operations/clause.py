@@ -57,7 +57,7 @@ class Clause:
         return inside(self.caption, text) if parts[0].start == 0 else text
 
     def word(self, part: Part) -> str:
-        return " ".join(unit.word for unit in self.caption.units[part.start : part.end])
+        return " ".join(self.caption.words_of(part.start, part.end))
 
     def units(self, part: Part) -> tuple[Unit, ...]:
         return self.caption.units[part.start : part.end]
@@ -135,7 +135,7 @@ def noun_part(caption: Caption, start: int) -> Part:
         if inner.start != end + 1:
             break
         end = inner.end
-    after = units[end] if end < len(units) else None
+    after = caption.unit_at(end)
     odd = after is not None and (after.pos == "POS" or after.word in {"of", "-", "'"})
     odd |= units[phrase.head].word in _VERBS and phrase.head > phrase.core  # two giraffe stand
     odd |= units[start].word in {"a", "an"} and units[phrase.head].pos == "NNS" and units[start + 1].kind != "number"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from equipoise.language.caption import Caption, NounPhrase
+from equipoise.language.caption import Caption, Kept, NounPhrase
 from equipoise.language.forms import article_for, write_edit
 from equipoise.language.vocabulary import SECTIONS, members, word_set
 from equipoise.perturb.dial import Dial, accepted, rate_of
@@ -29,10 +29,13 @@ def contrast(
     checks: Sequence[Check], caption: Caption, sources: Sources, rng: random.Random, kind: Kind, dial: Dial
 ) -> Made:
     """The slot of the positive draws the pair; that of the negative, which comes after it, has the other half."""
-    if kind == "positive":
-        caption.kept["contrast"] = _draw(caption, sources, rng, dial, checks)
-    found = caption.kept["contrast"]
+    found = _PAIRS.get(caption)
+    if kind == "positive" or found is None:
+        found = _PAIRS.put(caption, _draw(caption, sources, rng, dial, checks))
     yield found if isinstance(found, Refused) else found[kind]
+
+
+_PAIRS: Kept[dict[Kind, Candidate] | Refused] = Kept()
 
 
 def _draw(

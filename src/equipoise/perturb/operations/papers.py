@@ -35,7 +35,7 @@ def add_object(caption: Caption, sources: Sources, rng: random.Random) -> Iterat
     guests = list(_GUESTS)
     rng.shuffle(guests)
     for phrase in phrases:
-        after = caption.units[phrase.end] if phrase.end < len(caption.units) else None
+        after = caption.unit_at(phrase.end)
         if after is not None and (
             after.kind in {"noun", "and", "adjective"} or after.word in {"of", ","} or after.pos == "POS"
         ):
@@ -70,8 +70,8 @@ def negate(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[C
     found = []
     units, text = caption.units, caption.text
     for place, unit in enumerate(units):
-        after = units[place + 1] if place + 1 < len(units) else None
-        before = units[place - 1] if place else None
+        after = caption.unit_at(place + 1)
+        before = caption.unit_at(place - 1)
         if after is None or after.word in {"not", "no"}:
             continue
         if unit.word in {"is", "are", "was", "were"} and after.kind in _NEGATED:

@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Literal
 
 from equipoise.data.items import Edit
-from equipoise.language.caption import Caption
+from equipoise.language.caption import Caption, Kept
 from equipoise.language.forms import lemma_of
 from equipoise.language.plausibility import IMPOSSIBLE, NOT_KNOWN, Doubt, doubts
 from equipoise.language.vocabulary import SECTIONS, Section, count, word_set
@@ -187,11 +187,12 @@ _BOUNDED = re.compile(
 _CERTAIN = frozenset(("to the left", "to the right"))  # of something: never both, and no sheet had any
 _WHY = ("may be true of the photo as well", "is unlikely or absurd there", "is no good English there")
 Judged = dict[Section, list[list[tuple[Proposal, list[float]]]]]  # what each source proposes, with its VERDICTS
+_JUDGED: Kept[dict[Sources, Judged]] = Kept()
 
 
 def prepare(captions: Sequence[Caption], sources: Sources) -> None:
     """Judge all that the sources propose for all captions at once, and keep it with each caption."""
-    captions = [caption for caption in captions if ("judged", sources) not in caption.kept]
+    captions = [caption for caption in captions if sources not in _JUDGED.once(caption, dict)]
     readings = readings_of(captions)
     offer(captions)
     proposed = [
@@ -204,7 +205,7 @@ def prepare(captions: Sequence[Caption], sources: Sources) -> None:
         judged: Judged = {
             target: [list(zip(tier, left, strict=False)) for tier in tiers] for target, tiers in found.items()
         }
-        caption.kept["judged", sources] = judged
+        _JUDGED.once(caption, dict)[sources] = judged
 
 
 def replace_judged(caption: Caption, sources: Sources, rng: random.Random, target: Section, dial: Dial) -> Made:
@@ -277,10 +278,10 @@ def replace_best(caption: Caption, sources: Sources, rng: random.Random, dial: D
 
 
 def judged_of(caption: Caption, sources: Sources) -> Judged:
-    if ("judged", sources) not in caption.kept:
+    judged = _JUDGED.once(caption, dict)
+    if sources not in judged:
         prepare([caption], sources)
-    found: Judged = caption.kept["judged", sources]
-    return found
+    return judged[sources]
 
 
 BOUNDED = 'a count with a bound ("at least 4"): another number may be true too'

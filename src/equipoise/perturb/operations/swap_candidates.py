@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from equipoise.data.items import Target
-from equipoise.language.caption import COLLECTIVES, Caption, NounPhrase, Unit
+from equipoise.language.caption import COLLECTIVES, Caption, Kept, NounPhrase, Unit
 from equipoise.language.forms import article_before, article_for, inflect, like
 from equipoise.language.plausibility import COLOURS
 from equipoise.language.vocabulary import members, word_set
@@ -79,7 +79,7 @@ def is_countable(unit: Unit) -> bool:
 
 def _counted(caption: Caption, phrase: NounPhrase) -> Count | None:
     units, head = caption.units, caption.units[phrase.head]
-    after = units[phrase.end] if phrase.end < len(units) else None
+    after = caption.unit_at(phrase.end)
     if after is not None and (after.pos == "POS" or after.word == "of" or after.word.startswith("-")):
         return None
     noun = noun_of(head)
@@ -113,7 +113,9 @@ def number_exchanges(caption: Caption) -> Iterator[Exchange]:
         exact = first.words != second.words and {first.words, second.words} <= _EXACT
         if first.several == second.several and not exact:
             continue
-        if first.noun == second.noun and _modifiers(caption, first) == _modifiers(caption, second):
+        if first.noun == second.noun and caption.words_of(first.core, first.head) == caption.words_of(
+            second.core, second.head
+        ):
             continue
         told = any(_is_told_several(caption, one) for one in (first, second) if not one.several)
         if not told and _can_change(caption, first, second) and (made := _numbers_exchanged(caption, first, second)):
@@ -128,10 +130,6 @@ def _kind(caption: Caption, first: Count, second: Count) -> str:
     own = (link.word == "with" and direct) or (link.word in {"and", ","} and not direct)
     found = {"two": several.words == "two", "bare": not several.words, "doing": link.kind == "verb", "own": own}
     return " ".join(word for word, holds in found.items() if holds)
-
-
-def _modifiers(caption: Caption, count: Count) -> tuple[str, ...]:
-    return tuple(unit.word for unit in caption.units[count.core : count.head])
 
 
 def _can_change(caption: Caption, first: Count, second: Count) -> bool:
@@ -259,7 +257,7 @@ def _of_qualities(caption: Caption) -> Iterator[Exchange]:
     listed = [(phrase, found) for phrase in _coloured(caption) for found in _qualities(caption, phrase)]
     seen: set[tuple[Units, Units]] = set()
     for (phrase, one), (other_phrase, other) in itertools.combinations(listed, 2):
-        words, others = (_words(caption, span) for span in (one, other))
+        words, others = (frozenset(caption.words_of(*span)) for span in (one, other))
         if phrase == other_phrase or (one, other) in seen or _say_the_same(words, others):
             continue
         places = ((phrase, one, others), (other_phrase, other, words))
@@ -276,7 +274,7 @@ def _say_the_same(words: frozenset[str], others: frozenset[str]) -> bool:
 
 def _rest(caption: Caption, phrase: NounPhrase, span: Units) -> frozenset[str]:
     """The words of a phrase that stay."""
-    words = _words(caption, (phrase.start, span[0])) | _words(caption, (span[1], phrase.end))
+    words = frozenset(caption.words_of(phrase.start, span[0]) + caption.words_of(span[1], phrase.end))
     return words | {other for other in ("gray", "grey") if words & {"gray", "grey"}}
 
 
@@ -335,7 +333,7 @@ def _inflected(caption: Caption, one: NounPhrase, other: NounPhrase) -> Exchange
 
 def _names_a_thing(caption: Caption, phrase: NounPhrase) -> bool:
     head = caption.units[phrase.head]
-    after = caption.units[phrase.end] if phrase.end < len(caption.units) else None
+    after = caption.unit_at(phrase.end)
     if phrase.start > 1 and caption.units[phrase.start - 1].word == "of":
         return False  # a group of pigeons, a plate of food
     if head.lemma in NO_THING | COLLECTIVES or caption.is_name(phrase.head):
@@ -373,10 +371,6 @@ def _qualities(caption: Caption, phrase: NounPhrase) -> Iterator[Units]:
         yield phrase.core, phrase.head
 
 
-def _words(caption: Caption, span: Units) -> frozenset[str]:
-    return frozenset(unit.word for unit in caption.units[slice(*span)])
-
-
 def _exchanged(caption: Caption, sort: Sort, one: Units, other: Units) -> Exchange:
     first, second = sorted((one, other))
     spans = [(caption.units[a].start, caption.units[b - 1].end) for a, b in (first, second)]
@@ -386,12 +380,22 @@ def _exchanged(caption: Caption, sort: Sort, one: Units, other: Units) -> Exchan
 
 def prepare_swaps(captions: Sequence[Caption]) -> None:
     """Judge the swaps of all captions at once, and keep them with each caption."""
-    captions = [caption for caption in captions if "swaps" not in caption.kept]
+    captions = [caption for caption in captions if _JUDGED.get(caption) is None]
     found = [list(exchanges(caption)) for caption in captions]
     pairs = [[each.pair for each in listed] for listed in found]
     asked = list(zip(readings_of(captions), pairs, strict=True))
     for caption, listed, chances in zip(captions, found, swaps(asked), strict=True):
-        caption.kept["swaps"] = listed, chances.tolist()
+        _JUDGED.put(caption, (listed, chances.tolist()))
+
+
+_JUDGED: Kept[tuple[list[Exchange], list[list[float]]]] = Kept()
+
+
+def swaps_of(caption: Caption) -> tuple[list[Exchange], list[list[float]]]:
+    """The exchanges, and the VERDICTS of each."""
+    if _JUDGED.get(caption) is None:
+        prepare_swaps([caption])
+    return _JUDGED.get(caption) or ([], [])
 
 
 def kind_of_swap(exchange: Exchange) -> str:
@@ -401,9 +405,7 @@ def kind_of_swap(exchange: Exchange) -> str:
 
 def swap_judged(caption: Caption, sources: Sources, rng: random.Random, dial: Dial) -> Made:
     """Two qualities, numbers or nouns change places; the likeliest to pass come first."""
-    if "swaps" not in caption.kept:
-        prepare_swaps([caption])
-    found, chances = caption.kept["swaps"]
+    found, chances = swaps_of(caption)
     if not found:
         yield Refused("the caption does not name two things that could change places")
         return

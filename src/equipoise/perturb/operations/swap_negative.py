@@ -95,7 +95,7 @@ def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase, whole
     inside = [units[i].word for phrase in (first, second) for i in range(phrase.start, phrase.end)]
     if any(word in {"his", "her", "its", "their", "each", "another", "other"} for word in inside):
         return False
-    after = units[second.end] if second.end < len(units) else None
+    after = caption.unit_at(second.end)
     if after is not None and (after.pos == "POS" or after.word == "of"):
         return False
     if any(caption.is_name(phrase.head) or _is_verbal(caption, phrase) for phrase in (first, second)):
@@ -145,7 +145,7 @@ def is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole:
         return False
     if all(unit.word in {"and", ","} for unit in links) and second.start == second.head:
         return True  # many sweets and donuts: the modifier is shared
-    return whole or _modifiers(caption, first) == _modifiers(caption, second)
+    return whole or caption.words_of(first.core, first.head) == caption.words_of(second.core, second.head)
 
 
 def _is_desk(caption: Caption, phrase: NounPhrase) -> str:
@@ -162,10 +162,6 @@ _PLACES, _BOTH_WAYS = word_set("places of things"), word_set("relations both way
 # Who of two does it cannot be told from a photo, or both do: to be asked of swaps of two persons or animals.
 MUTUAL = word_set("mutual actions")
 _ONE_WAY, _STATES = word_set("one-way relations"), word_set("states")
-
-
-def _modifiers(caption: Caption, phrase: NounPhrase) -> tuple[str, ...]:
-    return tuple(unit.word for unit in caption.units[phrase.core : phrase.head])
 
 
 def swap_attributes(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:

@@ -56,7 +56,7 @@ def _adjectives(caption: Caption) -> Iterator[tuple[Span, Span]]:
         words = units[left].word, units[right].word
         if units[place].word != "and" or left < 0 or "-" in words[0] + words[1]:
             continue
-        before = units[left - 1] if left else None
+        before = caption.unit_at(left - 1)
         listed = before is not None and before.word == "," and left > 1 and units[left - 2].word in _HUES
         hues = [word in _HUES for word in words]
         if (
@@ -68,7 +68,7 @@ def _adjectives(caption: Caption) -> Iterator[tuple[Span, Span]]:
             continue
         if before is not None and not listed and (before.kind in {"adverb", "mark"} or before.word in _SHADES):
             continue
-        after = units[right + 1] if right + 1 < len(units) else None
+        after = caption.unit_at(right + 1)
         if after is not None and after.kind in {"noun", "adjective"}:
             phrase, thing = caption.phrase_at.get(place), caption.phrase_at.get(right + 1)
             inner = phrase is not None and phrase.core <= left and right < phrase.head

@@ -48,7 +48,7 @@ _NO_REASON = "every candidate was"  # refused by a check: the checks have their 
 ASKED = ("answers", "answers_from_cache")  # of a language model
 COUNTED = ("edits", "dropped", "refused", "empty", "lacking")
 _WHEN = ("had", "added", "having")
-_SHOWN = 5  # places of refused captions that a shard keeps for the report
+_SHOWN, _ALL_SHOWN = 5, 20  # places of refused captions that a shard and the report keep
 
 
 class Counts:
@@ -111,7 +111,7 @@ class Counts:
         return {"captions": captions, **vars(self), **counters, "mix": self.mix.to_json()}
 
 
-def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
+def summed(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The counts of all shards together; reasons by how often they occur."""
     parts = list(parts)
     asked = [name for name in ASKED if any(name in part for part in parts)]
@@ -122,7 +122,7 @@ def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
         found = sum((Counter[str](part[name]) for part in parts), Counter[str]())
         total[name] = dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
     for name in ("refused_at", "nothing_at"):
-        total[name] = [place for part in parts for place in part[name]][:shown]
+        total[name] = [place for part in parts for place in part[name]][:_ALL_SHOWN]
     examples: dict[str, list[str]] = {}
     for part in reversed(parts):
         examples |= part["lacking_at"]

@@ -1,1 +1,1 @@
-"""Where replacement words come from: only what implements `Source` lives here, with the protocol itself."""
+"""Where replacement words come from: each module has a `Source`."""

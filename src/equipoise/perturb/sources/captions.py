@@ -16,7 +16,7 @@ from equipoise.language.forms import noun_lemma
 from equipoise.language.plausibility import FUR, seen_pair
 from equipoise.language.vocabulary import Kinds, Section, count, kinds, members, word_list, word_set
 from equipoise.language.wordnet import is_animate, is_person, is_thing
-from equipoise.perturb.recipe import Proposal
+from equipoise.perturb.recipe import Proposal, Source
 
 _COLOURS = tuple(tuple(line.split()) for line in word_list("colours of one name"))
 GROUP_OF = {colour: number for number, group in enumerate(_COLOURS) for colour in group}
@@ -26,7 +26,7 @@ ALIKE = frozenset(  # colours that people mix up in a photo, by their groups
 _COLOURLESS = word_set("colourless things")
 
 
-class OtherCaptions:
+class OtherCaptions(Source):
     """Kinds and colours that the other captions name."""
 
     name = "captions"
@@ -60,7 +60,7 @@ def is_free(caption: Caption, phrase: NounPhrase) -> bool:
     units, head = caption.units, caption.units[phrase.head]
     if head.lemma in COLLECTIVES or caption.is_name(phrase.head) or head.kind != "noun":
         return False
-    after = units[phrase.end] if phrase.end < len(units) else None
+    after = caption.unit_at(phrase.end)
     if after is not None and (after.pos == "POS" or after.kind == "noun" or after.word in {"-", "'s"}):
         return False
     inside = {unit.word for unit in units[phrase.start : phrase.end]}

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.language.caption import COLLECTIVES, Caption, Unit
+from equipoise.language.caption import COLLECTIVES, Caption, Kept, Unit
 from equipoise.language.forms import inflect
 from equipoise.language.vocabulary import Section, count, members, word_set
 from equipoise.language.wordnet import is_person
 from equipoise.perturb.judge import UNKNOWN, Array, find_places, net, product, reading_of, readings_of, words_of
-from equipoise.perturb.recipe import Proposal
+from equipoise.perturb.recipe import Proposal, Source
 
 _HE, _SHE, _ITS = (frozenset(words.split()) for words in ("he his him himself", "she her hers herself", "its"))
 _MALE, _FEMALE = word_set("male nouns"), word_set("female nouns")
@@ -56,47 +56,45 @@ def _words(pos: str) -> _Words:
     return _Words(lemmas, forms, np.ascontiguousarray(vectors.T), bias, weights, *masks)
 
 
-class Fillers:
+class Fillers(Source):
     """Contrasts alone, of things and actions: to be judged, for half of them are bad."""
 
     name = "judge"
 
-    def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        return iter(())
-
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         if target not in OFFERED:
             return iter(())
-        if "offered" not in caption.kept:
-            offer([caption])
-        return iter(caption.kept["offered"][target])
+        return iter(_OFFERED.once(caption, lambda: offer([caption])[0])[target])
 
 
-def offer(captions: Sequence[Caption]) -> None:
+_OFFERED: Kept[dict[Section, list[Proposal]]] = Kept()
+
+
+def offer(captions: Sequence[Caption]) -> list[dict[Section, list[Proposal]]]:
     """Rank words for all places of the captions, and keep what is offered with each caption."""
-    asked: list[tuple[Caption, Section, Unit, str, tuple[int, int]]] = []
-    readings = readings_of(captions)
-    for caption, reading in zip(captions, readings, strict=True):
-        caption.kept["offered"] = {target: [] for target in OFFERED}
+    every = [_OFFERED.put(caption, {target: [] for target in OFFERED}) for caption in captions]
+    asked: list[tuple[Caption, list[Proposal], Section, Unit, str, tuple[int, int]]] = []
+    for caption, reading, offered in zip(captions, readings_of(captions), every, strict=True):
         for target in OFFERED:
             for unit, pos in _places(caption, target):
                 where = reading.words_at(unit.start, unit.end)
                 if where is not None and reading.knows(where):
-                    asked.append((caption, target, unit, pos, where))
+                    asked.append((caption, offered[target], target, unit, pos, where))
     find_places([(reading_of(caption), [where]) for caption, *_, where in asked])
     for pos in dict.fromkeys(pos for *_, pos, _ in asked):
-        mine, words = [each for each in asked if each[3] == pos], _words(pos)
+        mine, words = [each for each in asked if each[4] == pos], _words(pos)
         places = np.stack([reading_of(caption).places[where].rank for caption, *_, where in mine])
         likely = product(places, words.vectors) + words.bias >= _LEAST
-        for (caption, target, unit, *_), found in zip(mine, likely, strict=True):
+        for (caption, listed, target, unit, *_), found in zip(mine, likely, strict=True):
             for row in np.flatnonzero(_fitting(caption, unit, words, found)).tolist():
                 lemma, to = words.lemmas[row], words.forms[row]
                 if lemma not in caption.words and lemma not in caption.other_words and to != unit.word:
                     new = Proposal(unit.start, unit.end, to, target, Fillers.name, words.weights[row], "wide")
-                    caption.kept["offered"][target].append(new)
-    for caption in captions:
-        for listed in caption.kept["offered"].values():
+                    listed.append(new)
+    for offered in every:
+        for listed in offered.values():
             listed.sort(key=lambda each: each.start)  # in any company in the same order
+    return every
 
 
 def _fitting(caption: Caption, unit: Unit, words: _Words, found: Mask) -> Mask:
@@ -124,7 +122,7 @@ def _places(caption: Caption, target: Section) -> Iterator[tuple[Unit, str]]:
             yield unit, unit.pos
         if target != "object" or unit.kind != "noun" or caption.is_name(place) or unit.lemma in COLLECTIVES:
             continue
-        after = units[place + 1] if place + 1 < len(units) else None
+        after = caption.unit_at(place + 1)
         if after is not None and (after.kind == "noun" or after.pos == "POS" or after.word.startswith("-")):
             continue
         yield unit, "NNS" if unit.pos in {"NNS", "NNPS"} else "NN"

@@ -6,10 +6,10 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from equipoise.language.caption import COLLECTIVES, Caption, Unit
+from equipoise.language.caption import COLLECTIVES, Caption, Kept, Unit
 from equipoise.language.collocations import misfit, noun_before
 from equipoise.language.forms import inflect
 from equipoise.language.vocabulary import (
@@ -25,7 +25,7 @@ from equipoise.language.vocabulary import (
     word_set,
 )
 from equipoise.language.wordnet import LETTERS, WORDNET
-from equipoise.perturb.recipe import Proposal
+from equipoise.perturb.recipe import Proposal, Source
 
 _KINDS: dict[Section, frozenset[str]] = {
     "object": frozenset({"noun"}),
@@ -173,13 +173,13 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
             return (noun is not None) == (name == "obj")
         return (noun is not None and not words.isdisjoint(_names(noun))) == (name == "obj")
     if name in {"next", "notnext"}:
-        after = units[match.end] if match.end < len(units) else None
+        after = caption.unit_at(match.end)
         found = after is not None and (after.word in words or after.lemma in words or after.word.split()[0] in words)
         if not words:
             found = after is not None and after.kind != "mark"
         return found == (name == "next")
     if name in {"prev", "notprev"}:
-        before = units[match.start - 1] if match.start else None
+        before = caption.unit_at(match.start - 1)
         found = before is not None and (before.word in words or before.lemma in words or not words)
         return found == (name == "prev")
     if name == "with":
@@ -218,7 +218,7 @@ def _is_meant(caption: Caption, head: int) -> bool:
     phrase = caption.phrase_at.get(head)
     if phrase is None or phrase.head != head:
         return False
-    before = caption.units[phrase.start - 1] if phrase.start else None
+    before = caption.unit_at(phrase.start - 1)
     if before is not None and before.word == "of" and phrase.start > 1:
         return caption.units[phrase.start - 2].lemma in COLLECTIVES
     return before is None or before.kind in {"and", "mark", "relative"}
@@ -235,7 +235,7 @@ def _names(noun: str) -> tuple[str, ...]:
 def _may_stand(caption: Caption, match: Match, section: Section, rule: _Rule) -> bool:
     """Nouns that only modify another noun are left alone ("street sign"), unless the line says `mod`."""
     mod = rule.mod
-    after = caption.units[match.end] if match.end < len(caption.units) else None
+    after = caption.unit_at(match.end)
     whole = section == "object" or match.end - match.start > 1  # in a zoo, but not of "in a zoo enclosure"
     if section == "object" and match.end - match.start > 1 and after is not None and after.word == "of":
         return False  # in a field of tall grass
@@ -276,28 +276,25 @@ def _matches(caption: Caption, index: Index) -> Matches:
     return found
 
 
-def _matches_of(caption: Caption, index: Callable[[], Index]) -> Matches:
-    """Worked out once: one slot of a recipe after another asks."""
-    found: Matches | None = caption.kept.get(index.__name__)
-    if found is None:
-        found = caption.kept[index.__name__] = _matches(caption, index())
-    return found
+# Worked out once: one slot of a recipe after another asks.
+_SYNONYMS: Kept[Matches] = Kept()
+_CONTRASTS: Kept[Matches] = Kept()
 
 
-class Lexicon:
+class Lexicon(Source):
     """The default source."""
 
     name = "lexicon"
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        for match, rule in _matches_of(caption, _synonym_index)[target]:
+        for match, rule in _SYNONYMS.once(caption, lambda: _matches(caption, _synonym_index()))[target]:
             if target not in {"object", "attribute"} or not _is_named_again(caption, match):
                 yield from self._written(caption, target, match, rule, False)
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         """Of several sets that hold the word, the first whose guards hold is used: the lists put the best first. Then
         the same of the lines marked `wide`."""
-        every = _matches_of(caption, _exclusive_index)[target]
+        every = _CONTRASTS.once(caption, lambda: _matches(caption, _exclusive_index()))[target]
         plain, wide = ([pair for pair in every if (pair[1].mark == "wide") == mark] for mark in (False, True))
         return itertools.chain(self._best(caption, target, plain), self._best(caption, target, wide))
 
@@ -361,11 +358,8 @@ _NO_ANTONYM = word_set("no antonym beside")
 _RARE = 5  # a word seen less often in captions than this sounds bookish
 
 
-class WordNetSource:
+class WordNetSource(Source):
     name = "wordnet"
-
-    def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        return iter(())
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         letter = LETTERS.get(target)

@@ -18,13 +18,13 @@ from equipoise.language.language_model import load_lm, longest
 from equipoise.language.tagging import tag
 from equipoise.language.vocabulary import Section, count
 from equipoise.language.wordnet import LETTERS, WORDNET, Letter
-from equipoise.perturb.recipe import Proposal
+from equipoise.perturb.recipe import Proposal, Source
 
 GUESSES = 10
 _KINDS: dict[Section, str] = {"object": "noun", "attribute": "adjective", "action": "verb", "relation": "preposition"}
 
 
-class MaskedLM:
+class MaskedLM(Source):
     """A source of contrasts; it offers no synonyms, since its guesses are fillers and not paraphrases."""
 
     name = "masked_lm"
@@ -34,9 +34,6 @@ class MaskedLM:
         self._tokenizer, self._model = load_lm(folder, "AutoModelForMaskedLM")
         if self._tokenizer.mask_token is None:
             raise UserError(f"{folder}: the tokenizer has no mask token; a masked language model was expected")
-
-    def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        yield from ()
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         for unit in caption.units:

@@ -64,7 +64,11 @@ class StatefulTerm(Protocol):
 
 
 class Sum:
-    """A `StatefulLoss` of named terms with their weights."""
+    """Named terms with their weights.
+
+    Only `step()`, called after each optimizer step, changes their state, so it may be called several times on a batch
+    (GradCache, a batch repeated after running out of memory).
+    """
 
     def __init__(self, terms: Mapping[str, tuple[float, Term]]) -> None:
         self.terms = {name: (weight, term) for name, (weight, term) in terms.items() if weight != 0}

@@ -9,6 +9,7 @@ Memory Limited Setup"). The result is that of one pass.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -16,18 +17,17 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from equipoise.train.data.batches import MISSING, Batch
-from equipoise.train.features import Features, LossParts, StatefulLoss
+from equipoise.train.features import Features, LossParts
 from equipoise.train.recipe import Recipe
 from equipoise.train.step import distributed
 from equipoise.train.step.matching import MatchingTowers
 from equipoise.train.step.towers import Towers
 
+Loss = Callable[[Features], LossParts]
 IMAGE_FIELDS = ("image", "hard_image")
 
 
-def backward(
-    towers: Towers, loss: StatefulLoss, batch: Batch, seed: int = 0, teacher: Towers | None = None
-) -> LossParts:
+def backward(towers: Towers, loss: Loss, batch: Batch, seed: int = 0, teacher: Towers | None = None) -> LossParts:
     """Add the gradients of the batch's loss to the weights; the returned loss is detached.
 
     `seed` makes dropout, if any, the same in both passes of a chunk. The loss also gets the `teacher`'s embeddings of
@@ -58,7 +58,7 @@ def backward(
 
 def _loss(
     towers: Towers,
-    loss: StatefulLoss,
+    loss: Loss,
     batch: Batch,
     local: Embeddings,
     taught: Embeddings | None,
