@@ -116,9 +116,9 @@ def tiers(entries: Sequence[Entry], cluster: Integers) -> list[int]:
     return group
 
 
-def everything(shared: Path) -> Ledger:
+def everything(shared: Path, only_twice: bool = False) -> Ledger:
     """Where a model was asked twice comes first; mteb's totals come last."""
-    (benches, entries), (also, more) = read_all(shared), twice.read_all(shared)
+    (benches, entries), (also, more) = read_all(shared, only_twice), twice.read_all(shared)
     return dict(sorted((benches | also).items(), key=lambda one: not one[1].second)), [*entries, *more]
 
 
@@ -327,7 +327,7 @@ def page(shared: Path) -> str:
 def markdown(shared: Path) -> str:
     """The table of docs/ledger.md: every model that was asked in two ways."""
     lines = []
-    for row in (row for row in measured(*everything(shared)) if row["flips"]):
+    for row in (row for row in measured(*everything(shared, only_twice=True)) if row["flips"]):
         flips, shares = row["flips"], (f"{row[metric].value:.1f}" for metric in METRICS[:3])
         changes = f"**{flips.value:.1f}** [{flips.low:.1f}, {flips.high:.1f}]"
         lines.append([row["bench"].name, row["entry"].model, *shares, changes, f"{flips.n:,}"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import re
 import rlcompleter
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -203,7 +201,7 @@ def test_frames_need_pandas_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
         eq.metrics([{"id": "a", "caption": 0.3, "negatives": [0.25]}]).to_frame()
 
 
-# ---------------------------------------------------------------------------- with pandas, Jupyter, mypy
+# ---------------------------------------------------------------------------- with pandas, Jupyter
 
 
 def test_frames(folder: Path, pairs: list[tuple[str, str]]) -> None:
@@ -284,32 +282,6 @@ def test_audit_and_doctor_in_python(folder: Path) -> None:
     assert not wrong.fine and "wrong: finite" in repr(wrong) and "division by zero" in wrong._repr_html_()
     with pytest.raises(eq.UserError, match="reads texts alone"):
         eq.doctor("blind:length")
-
-
-@pytest.mark.slow
-def test_mypy_sees_a_misspelt_method(tmp_path: Path) -> None:
-    head = (
-        "from collections.abc import Sequence\nimport numpy as np\nfrom numpy.typing import NDArray\n"
-        "from PIL import Image\nimport equipoise as eq\n\n\nclass Mine:\n"
-        "    def embed_images(self, images: Sequence[Image.Image]) -> NDArray[np.float64]:\n"
-        "        return np.ones((len(images), 2))\n\n"
-        "    def {method}(self, texts: Sequence[str]) -> NDArray[np.float64]:\n"
-        "        return np.ones((len(texts), 2))\n\n\n"
-        'items = eq.perturb([("a.png", "a dog")], recipe="balanced")\n'
-        'run = eq.evaluate(Mine(), items, images={{"a.png": Image.new("RGB", (8, 8))}})\n'
-        "value: float | None = run['original']\nworse: bool = eq.compare(run, run).worse('brittleness', by=1.0)\n"
-        'page = eq.report([run], "report.html").name\n'
-        'tuned = eq.train("hn_only", items, "world", images="photos")\n'
-    )
-    files = [tmp_path / f"{method}.py" for method in ("embed_texts", "embed_text")]
-    for file in files:
-        file.write_text(head.format(method=file.stem))
-    config = ["--strict", "--config-file", str(ROOT / "pyproject.toml")]
-    command = [sys.executable, "-m", "mypy", *config, *map(str, files)]
-    errors = [line for line in subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
-              if ": error: " in line]  # fmt: skip
-    assert len(errors) == 1, errors
-    assert re.search(r'embed_text\.py:17: error: .*evaluate.*incompatible type "Mine"', errors[0])
 
 
 def test_what_is_no_item_is_named(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,27 @@ from equipoise.models.inputs import Preprocess, clip_preprocess, clip_tokenizer
 torch.set_num_threads(1)
 
 
-def tiny_network(activation: str = "quick_gelu", seed: int = 0, **text: Any) -> Any:
+WHOLE = 49_408  # tokens of CLIP, for `tiny_network`
+MERGES = 4_000
+
+
+@functools.cache
+def short_tokenizer() -> Any:
+    """CLIP's tokenizer without most of its merges: to load and to hash all of them takes most of a test's time."""
+    from transformers import CLIPTokenizer
+
+    model = json.loads(clip_tokenizer().backend_tokenizer.to_str())["model"]
+    words = sorted(model["vocab"], key=model["vocab"].get)
+    words = words[: 2 * 256 + MERGES] + words[-2:]  # each byte within and at the end of a word; start, end
+    vocabulary = {word: number for number, word in enumerate(words)}
+    merges = [tuple(pair) for pair in model["merges"][:MERGES]]
+    return CLIPTokenizer(vocab=vocabulary, merges=merges, model_max_length=77)
+
+
+def tiny_network(
+    activation: str = "quick_gelu", seed: int = 0, vocab_size: int = 2 * 256 + MERGES + 2, **text: Any
+) -> Any:
+    """Has the tokens of `short_tokenizer`."""
     from transformers import CLIPConfig, CLIPModel
 
     torch.manual_seed(seed)
@@ -23,7 +45,8 @@ def tiny_network(activation: str = "quick_gelu", seed: int = 0, **text: Any) -> 
     return CLIPModel(
         CLIPConfig(
             text_config={
-                "hidden_size": 64, "intermediate_size": 256, "num_attention_heads": 1, "vocab_size": 49408,
+                "hidden_size": 64, "intermediate_size": 256, "num_attention_heads": 1, "vocab_size": vocab_size,
+                "bos_token_id": vocab_size - 2, "eos_token_id": vocab_size - 1,
                 "max_position_embeddings": 77, "projection_dim": 32, **shared, **text,
             },
             vision_config={
@@ -37,7 +60,13 @@ def tiny_network(activation: str = "quick_gelu", seed: int = 0, **text: Any) -> 
 
 @pytest.fixture(scope="session")
 def tiny_clip() -> ClipModel:
-    return ClipModel("test:clip", tiny_network(), clip_tokenizer(), clip_preprocess(32), device="cpu")
+    return ClipModel("test:clip", tiny_network(), short_tokenizer(), clip_preprocess(32), device="cpu")
+
+
+@pytest.fixture(scope="session")
+def whole_clip() -> ClipModel:
+    """With all of CLIP's tokens, as checkpoints have them."""
+    return ClipModel("test:clip", tiny_network(vocab_size=WHOLE), clip_tokenizer(), clip_preprocess(32), device="cpu")
 
 
 @pytest.fixture(scope="session")

@@ -18,14 +18,14 @@ from equipoise.models.checkpoint import PAPERS, merge_lora, read_state, unprefix
 from equipoise.models.clip import ClipModel
 from equipoise.models.convert import ARCHITECTURES, infer_config, to_open_clip, to_transformers
 
-from .conftest import tiny_network
+from .conftest import WHOLE, tiny_network
 
 State = dict[str, torch.Tensor]
 
 
 @pytest.fixture(scope="module")
 def state() -> State:
-    return to_open_clip(tiny_network())
+    return to_open_clip(tiny_network(vocab_size=WHOLE))
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def refused(spec: str, *parts: str) -> None:
 # ---- what a file may look like
 
 
-def test_every_wrapping_gives_the_same_model(state: State, tmp_path: Path, tiny_clip: ClipModel) -> None:
+def test_every_wrapping_gives_the_same_model(state: State, tmp_path: Path, whole_clip: ClipModel) -> None:
     prefixed = {f"module._orig_mod.module.{name}": tensor for name, tensor in state.items()}
     torch.save({"epoch": 3, "state_dict": prefixed, "optimizer": {"step": 1}}, tmp_path / "ddp.pt")
     torch.save({"model": state, "epoch": 1}, tmp_path / "model.pth")
@@ -60,9 +60,9 @@ def test_every_wrapping_gives_the_same_model(state: State, tmp_path: Path, tiny_
     save_file(state, tmp_path / "weights.safetensors")
     for path in sorted(tmp_path.iterdir()):
         model = load(f"checkpoint:{path}?act=quickgelu")
-        assert model.card["weight_sha256"] == tiny_clip.card["weight_sha256"], path.name
+        assert model.card["weight_sha256"] == whole_clip.card["weight_sha256"], path.name
         assert model.card["activation"] == {"vision": "quick_gelu", "text": "quick_gelu"}
-    np.testing.assert_allclose(model.embed_texts(["a dog"]), tiny_clip.embed_texts(["a dog"]), atol=1e-6)
+    np.testing.assert_allclose(model.embed_texts(["a dog"]), whole_clip.embed_texts(["a dog"]), atol=1e-6)
 
 
 def test_half_precision_weights_become_float32(state: State, tmp_path: Path) -> None:
@@ -71,11 +71,11 @@ def test_half_precision_weights_become_float32(state: State, tmp_path: Path) -> 
     assert {parameter.dtype for parameter in network.parameters()} == {torch.float32}
 
 
-def test_context(state: State, plain: Path, tiny_clip: ClipModel) -> None:
+def test_context(state: State, plain: Path, whole_clip: ClipModel) -> None:
     model = load(f"checkpoint:{plain}?act=quickgelu&context=64")
     assert model.context_length == model.card["context_length"] == 64
     assert len(model.truncate(model.tokenize(["dog " * 90])[0])) == 64
-    np.testing.assert_allclose(model.embed_texts(["a dog"]), tiny_clip.embed_texts(["a dog"]), atol=1e-6)
+    np.testing.assert_allclose(model.embed_texts(["a dog"]), whole_clip.embed_texts(["a dog"]), atol=1e-6)
     refused(f"checkpoint:{plain}?act=quickgelu&context=99", "context=99", "77 positions")
 
 
@@ -299,7 +299,7 @@ def test_paper_specs_that_are_wrong(plain: Path) -> None:
     refused("paper:negclip", "which file? paper:negclip@FILE")
 
 
-def test_a_svlc_like_file(state: State, tmp_path: Path, tiny_clip: ClipModel) -> None:
+def test_a_svlc_like_file(state: State, tmp_path: Path, whole_clip: ClipModel) -> None:
     """DDP prefix, training dict and unmerged LoRA together; the card counts what was merged."""
     name = "transformer.resblocks.0.mlp.c_fc."
     lora = {f"{name}lora_A": torch.ones(4, 64), f"{name}lora_B": torch.ones(256, 4)}
@@ -314,22 +314,22 @@ def test_a_svlc_like_file(state: State, tmp_path: Path, tiny_clip: ClipModel) ->
 # ---- and back
 
 
-def test_export_of_a_model_is_a_checkpoint_again(tiny_clip: ClipModel, tmp_path: Path) -> None:
-    torch.save(to_open_clip(tiny_clip.network), tmp_path / "export.pt")
+def test_export_of_a_model_is_a_checkpoint_again(whole_clip: ClipModel, tmp_path: Path) -> None:
+    torch.save(to_open_clip(whole_clip.network), tmp_path / "export.pt")
     again = to_transformers(read_state(tmp_path / "export.pt"), activation="quickgelu", heads=(2, 1), where="test")
-    for name, tensor in tiny_clip.network.state_dict().items():
+    for name, tensor in whole_clip.network.state_dict().items():
         assert torch.equal(again.state_dict()[name], tensor), name
 
 
-def test_heads_are_asked_for_and_obeyed(plain: Path, state: State, tiny_clip: ClipModel) -> None:
+def test_heads_are_asked_for_and_obeyed(plain: Path, state: State, whole_clip: ClipModel) -> None:
     """The weights are the same, the numbers are not."""
     refused(f"checkpoint:{plain}?act=quickgelu", "&heads=2,1")
     for heads in ("3,1", "2", "0,1", "2,1&arch=ViT-B-32"):
         refused(f"checkpoint:{plain}?act=quickgelu&heads={heads}", f"heads={heads.partition('&')[0]}")
     other = load_model(f"checkpoint:{plain}?act=quickgelu&heads=4,2", device="cpu")
-    assert isinstance(other, ClipModel) and other.card["weight_sha256"] == tiny_clip.card["weight_sha256"]
+    assert isinstance(other, ClipModel) and other.card["weight_sha256"] == whole_clip.card["weight_sha256"]
     assert other.card["architecture"]["vision"]["heads"] == 4
-    assert np.abs(other.embed_texts(["a dog"]) - tiny_clip.embed_texts(["a dog"])).max() > 1e-4
+    assert np.abs(other.embed_texts(["a dog"]) - whole_clip.embed_texts(["a dog"])).max() > 1e-4
 
 
 def test_what_the_format_cannot_say_is_not_written() -> None:

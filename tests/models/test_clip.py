@@ -19,7 +19,7 @@ from equipoise.models.families import weight_sha256
 from equipoise.models.hf import load_network
 from equipoise.models.inputs import Preprocess, clip_preprocess, clip_tokenizer, token_ids
 
-from .conftest import tiny_network, word_tokenizer
+from .conftest import WHOLE, short_tokenizer, tiny_network, word_tokenizer
 
 TEXTS = ["a dog", "the red cat sits on a blue mat", "x"]
 
@@ -48,7 +48,7 @@ def test_padding_after_the_end_cannot_change_a_causal_embedding(tiny_clip: ClipM
     alone = np.concatenate([tiny_clip.encode_texts([row]) for row in ids])
     for width in (max(map(len, ids)), 20, 77):
         np.testing.assert_allclose(tiny_clip.encode_texts(ids, pad_to=width), alone, atol=1e-6)
-    for junk in (0, 320, 49406, 49407):
+    for junk in (0, 320, tiny_clip.tokenizer.bos_token_id, tiny_clip.tokenizer.eos_token_id):
         rows, ends = tiny_clip.pad(ids, pad_to=77)
         for row, end in zip(rows, ends, strict=True):
             row[end + 1 :] = junk
@@ -60,7 +60,7 @@ def test_padding_after_the_end_cannot_change_a_causal_embedding(tiny_clip: ClipM
 @pytest.mark.parametrize("eos_in_config", [2, 49407])
 def test_transformers_own_pooling_is_right_too(eos_in_config: int) -> None:
     """Old configs say eos_token_id 2 and would pool at the highest id; loading puts that right."""
-    network = tiny_network(eos_token_id=eos_in_config)
+    network = tiny_network(vocab_size=WHOLE, eos_token_id=eos_in_config)
     model = ClipModel("test", network, clip_tokenizer(), clip_preprocess(32), device="cpu")
     rows, _ = model.pad(model.tokenize(TEXTS), pad_to=20)
     with torch.inference_mode():
@@ -87,7 +87,7 @@ def test_truncation_keeps_the_end(tiny_clip: ClipModel) -> None:
     (ids,) = tiny_clip.tokenize(["dog " * 100])
     assert len(ids) == 102
     cut = tiny_clip.truncate(ids)
-    assert len(cut) == 77 and cut[0] == 49406 and cut[-1] == 49407
+    assert len(cut) == 77 and cut[0] == ids[0] and cut[-1] == ids[-1] == tiny_clip.tokenizer.eos_token_id
     assert tiny_clip.truncate(ids[:5]) == ids[:5]
     with pytest.raises(UserError, match="102 tokens"):
         tiny_clip.encode_texts([ids])
@@ -165,13 +165,13 @@ def test_a_table_of_more_rows_than_tokens_is_a_padded_one(
     assert isinstance(model, ClipModel) and model.card["architecture"]["text"]["vocabulary"] == rows + 128
     np.testing.assert_array_equal(model.embed_texts(TEXTS), tiny_clip.embed_texts(TEXTS))
     assert not caplog.records
-    ClipModel("far", tiny_network(vocab_size=3 * rows), clip_tokenizer(), clip_preprocess(32), device="cpu")
+    ClipModel("far", tiny_network(vocab_size=3 * rows), short_tokenizer(), clip_preprocess(32), device="cpu")
     assert "is it this model's own?" in caplog.text
 
 
 def test_preprocessing_of_another_size_is_refused() -> None:
     with pytest.raises(UserError, match=r"\(64, 64\), the vision tower takes \(32, 32\)"):
-        ClipModel("test", tiny_network(), clip_tokenizer(), Preprocess(64, (64, 64)), device="cpu")
+        ClipModel("test", tiny_network(), short_tokenizer(), Preprocess(64, (64, 64)), device="cpu")
 
 
 def test_bytes_become_the_same_floats_on_the_device(tiny_clip: ClipModel) -> None:

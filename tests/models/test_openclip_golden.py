@@ -42,15 +42,15 @@ def state() -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("text", inputs.STRINGS, ids=lambda text: ascii(text)[:40])
-def test_tokens_are_open_clips(text: str, tiny_clip: ClipModel, tokens: dict[str, Any]) -> None:
+def test_tokens_are_open_clips(text: str, whole_clip: ClipModel, tokens: dict[str, Any]) -> None:
     if not PLAIN.fullmatch(text):
         pytest.importorskip("ftfy", reason="CLIP's cleaning of such text needs ftfy")
-    assert tiny_clip.tokenize([text]) == [tokens["tokens"][text]]
+    assert whole_clip.tokenize([text]) == [tokens["tokens"][text]]
 
 
-def test_truncation_is_open_clips(tiny_clip: ClipModel, tokens: dict[str, Any]) -> None:
-    (ids,) = tiny_clip.tokenize([inputs.LONG])
-    assert tiny_clip.truncate(ids) == tokens["truncated"]
+def test_truncation_is_open_clips(whole_clip: ClipModel, tokens: dict[str, Any]) -> None:
+    (ids,) = whole_clip.tokenize([inputs.LONG])
+    assert whole_clip.truncate(ids) == tokens["truncated"]
 
 
 def test_plain_text_needs_no_cleaning_beyond_spaces_and_case() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from tests.evaluation.preflight.planted import SiglipLoader
-from tests.models.conftest import tiny_network
+from tests.models.conftest import short_tokenizer, tiny_network
 from tests.models.scorers import conftest as tiny
 
 from equipoise.evaluation.preflight import probes
@@ -34,7 +34,7 @@ def all_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def clip(folder: Path) -> Any:
-    return ClipModel("hf:clip", tiny_network("gelu"), clip_tokenizer(), clip_preprocess(32), device="cpu")
+    return ClipModel("hf:clip", tiny_network("gelu"), short_tokenizer(), clip_preprocess(32), device="cpu")
 
 
 def siglip(folder: Path) -> Any:

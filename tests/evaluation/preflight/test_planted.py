@@ -208,7 +208,8 @@ def test_towers_without_a_link_are_wrong(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BY_ANSWERS)
 def test_answers_alone_show_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "WEIGHTS", ())
+    by_answers = [one for one in judging.JUDGING if one not in (judging._untrained, judging._reference)]
+    monkeypatch.setattr(judging, "JUDGING", by_answers)
     planted, expected = BY_ANSWERS[name]
     assert expected in not_fine(planted())
 
