@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from equipoise.perturb.recipes import Setup as Setup
     from equipoise.perturb.run.engine import perturb_file as perturb_file
     from equipoise.published.measuring import published_run as published_run
-    from equipoise.train.features import Features as Features
+    from equipoise.train.losses.base import Features as Features
+    from equipoise.train.losses.base import valid as valid
     from equipoise.train.losses.clip import clip_loss as clip_loss
-    from equipoise.train.losses.masked import valid as valid
     from equipoise.train.recipe import Needs as Needs
     from equipoise.world.splits import make_world as make_world
 
@@ -68,9 +68,8 @@ _HOMES = {
     "perturb.recipes": ("Setup", "get_edit_recipe"),
     "perturb.run.engine": ("perturb_file",),
     "published.measuring": ("published_run",),
-    "train.features": ("Features",),
+    "train.losses.base": ("Features", "valid"),
     "train.losses.clip": ("clip_loss",),
-    "train.losses.masked": ("valid",),
     "train.recipe": ("Needs", "TrainRecipe", "TrainSlot"),
     "train.recipes": ("get_train_recipe",),
     "world.splits": ("make_world",),

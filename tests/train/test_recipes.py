@@ -15,7 +15,7 @@ from torch import Tensor
 from equipoise.core.errors import UserError
 from equipoise.core.files import sha256_file
 from equipoise.data.items import Edit
-from equipoise.train.features import Features
+from equipoise.train.losses.base import Features
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
 from equipoise.train.losses.imc import Imc

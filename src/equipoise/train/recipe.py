@@ -11,7 +11,7 @@ from pydantic import Field
 
 from equipoise.data.identity import of_call
 from equipoise.data.items import Edit, Operation, Target
-from equipoise.train.losses.masked import Sum, Term
+from equipoise.train.losses.base import Sum, Term
 
 # Types of options that several recipes have.
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from equipoise.core.errors import UserError
-from equipoise.train.features import Features
 from equipoise.train.losses.agreement import agreement
+from equipoise.train.losses.base import Features, Sum
 from equipoise.train.losses.clic import clic_uni
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
@@ -27,7 +27,6 @@ from equipoise.train.losses.fsc import FscGlobal, FscLocal
 from equipoise.train.losses.imc import Imc
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.keep import keep
-from equipoise.train.losses.masked import Sum
 from equipoise.train.losses.negclip import negclip_loss
 from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.read import read_alignment

@@ -17,7 +17,7 @@ from equipoise.data.images import FolderImages
 from equipoise.data.items import Item
 from equipoise.models.hf import load_folder
 from equipoise.train.data.batches import Part
-from equipoise.train.features import Features
+from equipoise.train.losses.base import Features
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
 from equipoise.train.losses.itc_hn import itc_hn

@@ -11,7 +11,7 @@ from tests.train import matching
 
 from equipoise.data.images import FolderImages
 from equipoise.train.data.batches import MISSING, Part, TextChunks, TrainingData
-from equipoise.train.features import Features
+from equipoise.train.losses.base import Features
 from equipoise.train.recipes import get_recipe
 from equipoise.train.step.backward import backward
 from equipoise.train.step.matching import MatchingTowers, add_scale, pairs

@@ -1,4 +1,4 @@
-"""What a run wrote and dropped, counted under the names of its report.
+"""Counts of what a run wrote and dropped, under the names of its report.
 
 The mix has kinds of edits, people, trivial positives, and the share that readers should accept.
 """

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import mean, need, valid
+from equipoise.train.losses.base import Features, mean, need, valid
 
 
 def agreement(features: Features) -> Tensor:

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import mean, need, valid
+from equipoise.train.losses.base import Features, mean, need, valid
 
 
 def clic_uni(features: Features) -> Tensor:

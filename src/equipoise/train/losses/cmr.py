@@ -32,8 +32,7 @@ import torch
 from torch import Tensor
 
 from equipoise.core.errors import UserError
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import mean, need, valid
+from equipoise.train.losses.base import Features, mean, need, valid
 
 
 @dataclass

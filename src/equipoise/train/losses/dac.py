@@ -22,8 +22,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import hide, logsumexp, mean, need, valid
+from equipoise.train.losses.base import Features, hide, logsumexp, mean, need, valid
 
 
 def dac_mil(features: Features) -> Tensor:

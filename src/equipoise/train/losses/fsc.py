@@ -28,8 +28,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import hide, logsumexp, mean, need, valid
+from equipoise.train.losses.base import Features, hide, logsumexp, mean, need, valid
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import logsumexp, mean, need, valid
+from equipoise.train.losses.base import Features, logsumexp, mean, need, valid
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import need
+from equipoise.train.losses.base import Features, need
 
 
 def itm(features: Features) -> Tensor:

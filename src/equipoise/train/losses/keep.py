@@ -15,8 +15,7 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn.functional import kl_div, log_softmax
 
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import need
+from equipoise.train.losses.base import Features, need
 
 
 def keep(features: Features) -> Tensor:

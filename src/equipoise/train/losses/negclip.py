@@ -15,8 +15,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import diagonal_cross_entropy, need, valid
+from equipoise.train.losses.base import Features, diagonal_cross_entropy, need, valid
 
 
 def negclip_loss(features: Features) -> Tensor:

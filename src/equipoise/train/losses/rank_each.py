@@ -19,8 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import mean, need, valid
+from equipoise.train.losses.base import Features, mean, need, valid
 
 
 @dataclass(frozen=True)

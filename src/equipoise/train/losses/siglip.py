@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from equipoise.train.features import Features
+from equipoise.train.losses.base import Features
 
 
 def siglip_loss(features: Features) -> Tensor:

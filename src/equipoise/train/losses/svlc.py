@@ -24,8 +24,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import diagonal_cross_entropy, logsumexp, mean, need, valid
+from equipoise.train.losses.base import Features, diagonal_cross_entropy, logsumexp, mean, need, valid
 
 
 def svlc_negative(features: Features) -> Tensor:

@@ -16,8 +16,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from equipoise.train.features import Features
-from equipoise.train.losses.masked import logsumexp, mean, need, valid
+from equipoise.train.losses.base import Features, logsumexp, mean, need, valid
 
 SCALE = 10.0  # DeGLA's; 30 made no clear difference on Flickr8k's validation photos
 

@@ -16,9 +16,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from equipoise.train.features import Features
+from equipoise.train.losses.base import Features, need, valid
 from equipoise.train.losses.clip import clip_loss
-from equipoise.train.losses.masked import need, valid
 
 
 def two_captions(features: Features) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from equipoise.train.data.batches import MISSING, Batch
-from equipoise.train.features import Features, LossParts
+from equipoise.train.losses.base import Features, LossParts
 from equipoise.train.recipe import Recipe
 from equipoise.train.step import distributed
 from equipoise.train.step.matching import MatchingTowers

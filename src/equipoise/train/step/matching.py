@@ -15,7 +15,7 @@ from torch.nn.functional import pad
 
 from equipoise.models.scorers.itm import MatchingModel
 from equipoise.train.data.batches import MISSING, Batch
-from equipoise.train.features import Features
+from equipoise.train.losses.base import Features
 from equipoise.train.step.towers import Towers
 
 if TYPE_CHECKING:
