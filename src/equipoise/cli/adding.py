@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from equipoise.cli.options import split_names
+from equipoise.cli.options import check_items_file, split_names
 from equipoise.core.errors import UserError, printable
 
 
@@ -36,8 +36,7 @@ def reword_questions(path: Path, out: Path, seed: int, limit: int | None) -> Non
     from equipoise.data.items import holds_items, write_items
     from equipoise.perturb.questions import perturb_questions
 
-    if out.suffix not in {".jsonl", ".parquet"}:
-        raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
+    check_items_file(out)
     items = load_file(path, ())[:limit]
     made = list(perturb_questions(items, seed))
     if not out.exists():
@@ -66,8 +65,7 @@ def add_positives_to(
     from equipoise.core.run_folder import refuse_file, refuse_foreign
     from equipoise.perturb.recipes import get_recipe
 
-    if out.suffix not in {".jsonl", ".parquet"}:
-        raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
+    check_items_file(out)
     page = out.with_suffix(".audit.md")
     refuse_foreign(page, MARKS[page.suffix])
     if out.exists() and not page.exists():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from equipoise.cli.options import App, Bench, Images, Limit, Source, Splits, split_names
+from equipoise.cli.options import App, Bench, Images, Limit, Source, Splits, check_items_file, split_names
 from equipoise.core.errors import UserError, printable
 from equipoise.core.progress import begin, progress
 from equipoise.report import fold, text_table
@@ -108,8 +108,7 @@ def build(
         return
     if layout != "items":
         raise UserError(f"--layout {layout}: expected items or published")
-    if out.suffix not in {".jsonl", ".parquet"}:
-        raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
+    check_items_file(out)
     if name == "replace-clean":
         cleaned = replace_clean.clean(registry.load("replace", source, split_names(splits))[0])
         typer.echo(written(out, cleaned.kept, name))

@@ -136,6 +136,11 @@ def form_name(name: str, as_json: bool, *others: str) -> Format:
     return "json" if as_json else cast(Format, name)
 
 
+def check_items_file(out: Path) -> None:
+    if out.suffix not in {".jsonl", ".parquet"}:
+        raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
+
+
 def split_names(names: str) -> list[str]:
     """'a, b' -> ['a', 'b']"""
     return [name.strip() for name in names.split(",") if name.strip()]

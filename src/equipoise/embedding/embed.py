@@ -33,7 +33,7 @@ from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef
 from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, ScoringOptions, Vector, Work
 from equipoise.embedding.decoding import Job, decoded
-from equipoise.models.base import Embedder, kind_of
+from equipoise.models.base import Embedder, device_of, kind_of
 
 EMBEDDING_CODE = 3  # raised when preprocessing, pooling or the shape of batches changes: older embeddings are not used
 One = TypeVar("One")
@@ -251,7 +251,7 @@ class Images:
         """Begin to decode; `meanwhile` as in decoding.py."""
         # A model with embed_images alone wants pictures, whatever else it is able to do.
         make = self.model.preprocess if self._by_tokens else lambda image: image
-        many = self.workers > 2 or str(getattr(self.model, "device", "")).startswith("cuda")
+        many = self.workers > 2 or device_of(self.model).startswith("cuda")
         return decoded(self.source, self._refs, self._lookup, make, self.workers, many, meanwhile)
 
     def batches(self, jobs: Iterable[Job]) -> Iterator[tuple[list[bytes], Any, int]]:

@@ -304,6 +304,14 @@ def joined(runs: Sequence[LoadedRun]) -> LoadedRun:
     return LoadedRun(runs[0].folder.parent, records, outcomes_of(rows))
 
 
+def find_item_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
+    """Those of items; it is an error if there are none."""
+    found = [(place, record) for place, record in find_runs(folders) if record.kind == "items"]
+    if not found:
+        raise UserError(f"{folders[0]}: no finished run of items in it; make one with `equipoise eval`")
+    return found
+
+
 def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[Shown]:
     """Texts and boxes of every item that a run scored, or of those in some places, counted from 0 as its scores are;
     what is wrong with the file is raised at its end."""

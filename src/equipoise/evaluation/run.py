@@ -49,7 +49,7 @@ from equipoise.evaluation.record import (
 from equipoise.evaluation.results import claim, is_finished, read_run, refuse_other_metrics, refuse_other_run, write
 from equipoise.evaluation.scoring import default_batch, default_workers
 from equipoise.evaluation.task import FromTexts, ItemsTask, Task
-from equipoise.models.base import Model, kind_of, reads_images
+from equipoise.models.base import Model, device_of, kind_of, reads_images
 
 if TYPE_CHECKING:
     from equipoise.data.readers.sets.kinds import AnySet
@@ -323,7 +323,7 @@ def model_card(model: Model, *, probe: bool) -> ModelCard:
     problems = Problems(f"the card of the model ({nameless['spec']})")
     try:
         stated = dict(identity.card_now(model))
-        whole = nameless | stated | {"device": str(getattr(model, "device", "cpu"))}
+        whole = nameless | stated | {"device": device_of(model)}
         card = ModelCard.model_validate_json(json.dumps(whole, allow_nan=False))  # as it will be read again
     except ValidationError as error:
         explain(error, "", problems)

@@ -31,7 +31,7 @@ from equipoise.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.asking.until import Until
 from equipoise.evaluation.asking.variants import Ask
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
-from equipoise.models.base import Model, kind_of, reads_images
+from equipoise.models.base import Model, device_of, keep_answers, kind_of, reads_images
 
 log = logging.getLogger(__name__)
 
@@ -88,8 +88,7 @@ def score_items(
     kind = kind_of(model, asked=ask is not None)
     if kind == "pairs":  # most models embed
         from equipoise.embedding import pairs
-    if cache is not None and cache.path is not None and hasattr(model, "keep_in"):
-        model.keep_in(cache.path.parent)  # a server's answers, each at once
+    keep_answers(model, None if cache is None or cache.path is None else cache.path.parent)
     usable, skipped = _usable(items)
     if kind == "answers":  # an item with negative images alone gives it no choice
         skipped |= {item.id: "no hard negative to choose from" for item in usable if not item.negatives}
@@ -181,7 +180,7 @@ def default_batch(model: Model) -> int:
     """A CPU gains nothing from larger batches and would pay for filling up the last one; a GPU gains."""
     if stated := getattr(model, "default_batch", None):
         return int(stated)
-    return 256 if str(getattr(model, "device", "cpu")).startswith("cuda") else 16
+    return 256 if device_of(model).startswith("cuda") else 16
 
 
 def default_workers() -> int:

@@ -130,6 +130,17 @@ def tells_tokens(model: object) -> bool:
     return all(hasattr(model, name) for name in ("tokenize", "truncate", "context_length"))
 
 
+def device_of(model: object) -> str:
+    """Where a model computes; "server" is somebody else's machine."""
+    return str(getattr(model, "device", "cpu"))
+
+
+def keep_answers(model: object, folder: Path | None) -> None:
+    """Have a server's answers kept in a folder, each at once."""
+    if folder is not None and hasattr(model, "keep_in"):
+        model.keep_in(folder)
+
+
 def spec_of(model: object) -> str:
     """The spec that a model's card states, else the name of its class."""
     return str((getattr(model, "card", None) or {}).get("spec", type(model).__name__))

@@ -21,7 +21,7 @@ from equipoise.evaluation.comparing.differences import shared_metrics
 from equipoise.evaluation.comparing.folders import corrected, rule_of
 from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.record import Comparison, Interval, Number, Numbers
-from equipoise.evaluation.results import LoadedRun, find_runs, load_run
+from equipoise.evaluation.results import LoadedRun, find_item_runs, load_run
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
 from equipoise.report.orderings import NOT_COMPARED, classify_all
 from equipoise.report.tables import Line, average_words, baselines_words, by_chance, caveats, gain_words, result_rows
@@ -143,11 +143,9 @@ def read_chapters(
 
     `names` are what to call runs by their resolved folders; the others are called after their folders.
     """
-    runs = find_runs(folders)
+    runs = find_item_runs(folders)
     given = {place.resolve(): place for place, _ in runs}
-    found = {place.resolve(): record for place, record in runs if record.kind == "items"}
-    if not found:
-        raise UserError(f"{folders[0]}: no finished run of items in it; make one with `equipoise eval`")
+    found = {place.resolve(): record for place, record in runs}
     called = labels({place: record.benchmark.name for place, record in found.items()}) | dict(names or {})
     groups: dict[tuple[str, str], list[Path]] = {}
     for place, record in found.items():

@@ -18,7 +18,7 @@ from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.run_folder import refuse_foreign, write_own
 from equipoise.evaluation.metrics import shown
 from equipoise.evaluation.record import Numbers, RunRecord
-from equipoise.evaluation.results import find_runs, load_run
+from equipoise.evaluation.results import find_item_runs, load_run
 from equipoise.report.tables import average_words
 
 
@@ -42,10 +42,7 @@ def export(runs: Sequence[Path], to: str, out: Path, model: str | None, by: str,
     if model is not None and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", model, re.ASCII):
         raise UserError(f"--model {model!r}: expected ORGANISATION/NAME of letters, digits, '.', '-' and '_'")
     files: dict[str, str] = {}
-    found = [(place, record) for place, record in find_runs(runs) if record.kind == "items"]
-    if not found:
-        raise UserError(f"{runs[0]}: no finished run of items in it; make one with `equipoise eval`")
-    for place, record in found:
+    for place, record in find_item_runs(runs):
         folder = place if place.is_dir() else place.parent
         load_run(folder)  # refuses numbers and scores that were edited
         path, text = FORMATS[to](Export(folder, record, model or model_id(record.model.spec), by, dataset))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equipoise.core.errors import UserError
+from equipoise.data.readers.questions import LETTERS
 from equipoise.evaluation.answers import VARIANTS, Answer
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
@@ -159,7 +160,7 @@ def _where(pairs: Sequence[Pair]) -> dict[str, dict[str, tuple[int, float]]]:
     ways["length of the first answer"] = lambda pair: (
         f"over {middle} characters" if len(pair[1].said or "") > middle else f"up to {middle} characters"
     )
-    ways["option that the first chose"] = lambda pair: "" if pair[1].place is None else "ABCDEFGHIJ"[pair[1].place]
+    ways["option that the first chose"] = lambda pair: "" if pair[1].place is None else LETTERS[pair[1].place]
     ways["named no option"] = lambda pair: {
         (True, True): "both",
         (True, False): "the first",

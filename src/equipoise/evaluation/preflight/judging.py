@@ -32,7 +32,7 @@ from equipoise.evaluation.preflight.checks import BASIC, READING, Verdict, check
 from equipoise.evaluation.preflight.tested_model import HARMFUL, TestedModel, drift, other_activation
 from equipoise.evaluation.record import Check, Preflight
 from equipoise.models import OF_PHOTOS
-from equipoise.models.base import Answerer, PairScorer, kind_of, reads_images
+from equipoise.models.base import Answerer, PairScorer, device_of, keep_answers, kind_of, reads_images
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,18 +50,13 @@ class _Kept(BaseModel):
     checks: list[Check]
 
 
-def _served(model: object) -> bool:
-    return str(getattr(model, "device", "")) == "server"
-
-
 def checked(model: object, spec: str, folder: Path | None) -> Preflight | None:
     """The checks, from `folder` where the model was checked before; None where none applies."""
     if kind_of(model) == "taught" or not reads_images(model):
         return None
-    if folder is not None and hasattr(model, "keep_in"):
-        model.keep_in(folder)  # a server's answers
+    keep_answers(model, folder)
     # Each answer of a server costs, and its digest knows no weights: what it says is believed.
-    answers = None if _served(model) else identity.answers(model)
+    answers = None if device_of(model) == "server" else identity.answers(model)
     card = dict(identity.card_now(model))
     if not (card.get("weight_sha256") or card.get("digest")):
         card["digest"] = identity.or_unknown(lambda: identity.of_own(model, answers or []))
@@ -89,7 +84,7 @@ def preflight(model: Any, spec: str) -> list[Check]:
     """The checks that apply."""
     if kind_of(model) == "answers":
         return of_answers(model, spec)
-    return of_served(model, spec) if _served(model) else all_checks(model, spec)
+    return of_served(model, spec) if device_of(model) == "server" else all_checks(model, spec)
 
 
 def _drift(before: list[object], now: list[object]) -> float:
