@@ -17,7 +17,7 @@ import contextlib
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -44,6 +44,7 @@ TOKENS_PER_IMAGE = 32  # so many tokens of text are in a batch for each of its i
 TEXTS_PER_IMAGE = 4  # the same for a model that is given texts: their length is not known
 AT_ONCE = 8192  # texts that are tokenized at a time
 
+Content = str | list[int]  # what a model is given of a text: the text itself, or its tokens
 PendingRows = Callable[[], Vector]  # waits for the unit vectors that a model was asked for; the last may be filling
 
 
@@ -189,7 +190,7 @@ def batched(values: list[One], size: int) -> Iterator[list[One]]:
         yield values[start : start + size]
 
 
-def unit(vectors: Any, expected: int, method: str) -> Vector:
+def unit(vectors: object, expected: int, method: str) -> Vector:
     """Rows of unit length, whatever the model returned; its shape is checked because a notebook may have written it."""
     try:
         array: NDArray[np.float64] = np.asarray(vectors, dtype=np.float64)
@@ -326,12 +327,12 @@ class Texts:
         self.tokenizing = 0.0  # seconds
 
     def _new(
-        self, strings: list[str], contents: Iterable[Any], names: dict[str | bytes, bytes]
-    ) -> list[tuple[bytes, Any]]:
+        self, strings: list[str], contents: Iterable[Content], names: dict[str | bytes, bytes]
+    ) -> list[tuple[bytes, Content]]:
         """(key, content) of what is neither among `names` (content as bytes -> key) yet nor in the cache."""
-        new: dict[bytes, Any] = {}
+        new: dict[bytes, Content] = {}
         for string, content in zip(strings, contents, strict=True):
-            raw = array("q", content).tobytes() if self._by_tokens else content
+            raw = content if isinstance(content, str) else array("q", content).tobytes()
             name = names.get(raw)
             if name is None:
                 name = names[raw] = self._key(raw)
@@ -341,7 +342,7 @@ class Texts:
         self.vectors |= there
         return [(name, content) for name, content in new.items() if name not in there]
 
-    def _contents(self, strings: list[str]) -> Iterable[Any]:
+    def _contents(self, strings: list[str]) -> Sequence[Content]:
         """What the model is given of each: its tokens, or the text itself."""
         if not self._by_tokens:
             return strings
@@ -350,7 +351,7 @@ class Texts:
         self.cut.update(strings[row] for row in long)
         for row in long:
             found[row] = self.model.truncate(found[row])
-        return cast(list[Any], found)
+        return cast(list[Content], found)
 
     def rows(self, length: int | None) -> int:
         """How many texts of this padded length make a batch."""
@@ -358,11 +359,11 @@ class Texts:
             return self._batch_size * TEXTS_PER_IMAGE
         return max(1, self._batch_size * TOKENS_PER_IMAGE // length)
 
-    def batches(self) -> Iterator[tuple[list[bytes], list[Any], int | None]]:
+    def batches(self) -> Iterator[tuple[list[bytes], list[Content], int | None]]:
         """(keys, contents, padded length) of each batch that is to be embedded; the first while most texts are not yet
         tokenized, because nobody should wait for all of them."""
         names: dict[str | bytes, bytes] = {}
-        waiting: dict[int | None, list[tuple[bytes, Any]]] = {}
+        waiting: dict[int | None, list[tuple[bytes, Content]]] = {}
         for part, contents in self._read():
             for name, content in self._new(part, contents, names):
                 waiting.setdefault(self._padded(content), []).append((name, content))
@@ -373,7 +374,7 @@ class Texts:
         for length, texts in waiting.items():
             yield from self._cut(texts, length)
 
-    def _read(self) -> Iterator[tuple[list[str], Iterable[Any]]]:
+    def _read(self) -> Iterator[tuple[list[str], Sequence[Content]]]:
         """Some strings and their contents; the next ones are tokenized while these are embedded."""
         with ThreadPoolExecutor(1) as pool:
             parts = list(batched(self.strings, AT_ONCE))
@@ -385,7 +386,7 @@ class Texts:
                 begun += [pool.submit(self._contents, part) for part in parts[at + 1 : at + 2]]
                 yield part, contents
 
-    def _padded(self, content: Any) -> int | None:
+    def _padded(self, content: Content) -> int | None:
         """Where the tower is causal nothing after a text's end can reach its embedding, so it is padded only to the
         next multiple of LENGTH_STEP; elsewhere to the length the model was trained with."""
         if not self._by_tokens:
@@ -394,12 +395,12 @@ class Texts:
         return min(-(-len(content) // LENGTH_STEP) * LENGTH_STEP, longest) if self.model.causal_text else longest
 
     def _cut(
-        self, texts: list[tuple[bytes, Any]], length: int | None
-    ) -> Iterator[tuple[list[bytes], list[Any], int | None]]:
+        self, texts: list[tuple[bytes, Content]], length: int | None
+    ) -> Iterator[tuple[list[bytes], list[Content], int | None]]:
         for batch in batched(texts, self.rows(length)):
             yield [name for name, _ in batch], [content for _, content in batch], length
 
-    def begin(self, contents: list[Any], length: int | None) -> PendingRows:
+    def begin(self, contents: list[Content], length: int | None) -> PendingRows:
         """Ask the model for a batch; where it is given tokens, filled up to `rows`."""
         model = self.model
         if length is None:

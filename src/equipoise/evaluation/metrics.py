@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,8 +23,14 @@ from equipoise.core.errors import UserError
 from equipoise.core.plugins import is_named, load_named, own_code, source_sha256
 from equipoise.evaluation import answers
 
+if TYPE_CHECKING:
+    from equipoise.core.stats import Floats
+    from equipoise.evaluation.outcomes import Outcomes
+    from equipoise.evaluation.scores import ItemScores
+
 Side = Literal["texts", "images", "answers", "sets", "scores", "paper"]
 Unit = Literal["share", "score", "spread", "rank", "count"]  # spread: standard deviations of s(c)
+Each = Callable[[Any], Any]  # from `Outcomes` to one value an item
 
 
 class MetricInfo(BaseModel):
@@ -55,9 +61,9 @@ class Metric(MetricInfo):
     give one value an item: an array or a list."""
 
     side: Literal["texts", "images", "answers"] = "texts"  # the others are no shares of items
-    wins: Callable[[Any], Any]  # from 0 (lost) to 1 (won)
-    counts: Callable[[Any], Any]  # whether the item is asked
-    chance: Callable[[Any], Any] | None = None  # the share that a model gets which orders an item's texts at random
+    wins: Each  # from 0 (lost) to 1 (won)
+    counts: Each  # whether the item is asked
+    chance: Each | None = None  # the share that a model gets which orders an item's texts at random
 
     @property
     def own(self) -> MetricInfo | None:
@@ -66,7 +72,7 @@ class Metric(MetricInfo):
             return None
         return MetricInfo(**{name: getattr(self, name) for name in MetricInfo.model_fields})
 
-    def column(self, outcomes: Any) -> Any:
+    def column(self, outcomes: Outcomes) -> Floats:
         """One value an item: how far it counts as a win, NaN where it is not asked."""
         import numpy as np
 
@@ -86,7 +92,7 @@ class Metric(MetricInfo):
         return np.where(counts, wins, np.nan)
 
 
-def _matched(item: Any) -> bool:
+def _matched(item: ItemScores) -> bool:
     """Whether the right assignment of texts to images has the higher total; summed exactly, so that a tie is one."""
     (other,) = item.negative_images
     totals = (item.caption, other.negatives[0], -item.negatives[0], -other.caption)
@@ -94,8 +100,9 @@ def _matched(item: Any) -> bool:
 
 
 def _share(
-    name: str, short: str, title: str, meaning: str, wins: Any, counts: str, chance: Any = None, **more: Any
-) -> Metric:
+    name: str, short: str, title: str, meaning: str, wins: Each | str, counts: str, chance: Each | None = None,
+    **more: Any,
+) -> Metric:  # fmt: skip
     """A row whose outcomes are columns of `Outcomes`, by their names; a function where they are made of several."""
     won = attrgetter(wins) if isinstance(wins, str) else wins
     about: dict[str, Any] = {"name": name, "short": short, "title": title, "meaning": meaning}
@@ -105,7 +112,7 @@ def _share(
 Ask = Callable[[Sequence[answers.Answer]], float | None]
 
 
-def _chance(column: int) -> Callable[[Any], Any]:
+def _chance(column: int) -> Each:
     return lambda outcomes: outcomes.chance[:, column]
 
 
@@ -115,7 +122,7 @@ def of_answers(
 ) -> Metric:  # fmt: skip
     """A metric of the answers to an item: `ask` gives its value, None where the item is not asked."""
 
-    def counts(outcomes: Any) -> Any:
+    def counts(outcomes: Outcomes) -> Any:
         values = outcomes.of_answers(ask)
         return values == values  # not NaN
 
@@ -261,7 +268,7 @@ def shown(found: Iterable[Mapping[str, object]], side: str | None = None, always
     """The metrics of a side that some of these mappings by name have, ours first; with `always` also those
     that were not measured, of texts only the paper's. Without a side those of all outcomes: neither `scores` nor
     `paper`."""
-    there: dict[str, Any] = {}
+    there: dict[str, object] = {}
     for one in found:
         there |= {name: value for name, value in one.items() if name not in there}
     ours: list[MetricInfo] = [

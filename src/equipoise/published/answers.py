@@ -10,9 +10,8 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import permutations
-from typing import Any
 
 from equipoise.benchmarks.base import splits_of
 from equipoise.core.errors import Problems
@@ -20,6 +19,7 @@ from equipoise.data.items import Item
 from equipoise.evaluation.scores import Answer, ItemScores
 from equipoise.published.sheets import (
     PublishedScores,
+    Record,
     ScoreTable,
     check_counts,
     check_doubled,
@@ -209,7 +209,7 @@ def _order_of(sheet: ScoreTable, problems: Problems) -> str:
     return orders.pop()
 
 
-def _option(row: Mapping[str, Any], order: str) -> Answer:
+def _option(row: Record, order: str) -> Answer:
     choice = row["answer"]["multiple_choice_answer"]
     if not choice:
         return Answer(right=False, order=order)
@@ -251,7 +251,7 @@ def colorswap(sheets: Sequence[ScoreTable]) -> PublishedScores:
     return PublishedScores("ColorSwap's answers", rows, True, notes, model=called, fit=lambda rows, _: (rows, ()))
 
 
-def _colour(row: Mapping[str, Any], side: str, number: int) -> ItemScores:
+def _colour(row: Record, side: str, number: int) -> ItemScores:
     asked = "image" if side == "text" else "caption"
     said, log = str(row[f"response_{asked}_{number}"]), row[f"log_{number}"]
     if side == "text":

@@ -18,6 +18,7 @@ from equipoise.data.readers.records import explain, short
 from equipoise.evaluation.scores import ImageScores, ItemScores
 
 Rows = Sequence[ItemScores]
+Record = Mapping[str, Any]  # of a published file
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
@@ -26,7 +27,7 @@ class ScoreTable:
     """The rows of one file, with their places; `problems` is of the file. `head` is what stands outside of them."""
 
     path: Path
-    rows: list[Mapping[str, Any]]
+    rows: list[Record]
     places: list[str]
     problems: Problems
     head: Mapping[str, object] = field(default_factory=dict)

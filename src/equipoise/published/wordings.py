@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from equipoise.core.errors import Problems, UserError
 from equipoise.evaluation.scores import Answer, ItemScores
-from equipoise.published.sheets import PublishedScores, ScoreTable, check_doubled, check_single, outcome, scored
+from equipoise.published.sheets import PublishedScores, Record, ScoreTable, check_doubled, check_single, outcome, scored
 
 VSR = tuple(
     "example_id condition statement original_statement relation ground_truth expected_transformed_label prediction "
@@ -119,17 +118,17 @@ def _right(row: Mapping[str, object]) -> bool:
     return bool(row["prediction"] == truth)
 
 
-def _answer(row: Mapping[str, Any]) -> Answer:
+def _answer(row: Record) -> Answer:
     right, answered = _right(row), row["prediction"] in _TRUTH
     choice = ("right" if right else "wrong") if answered else None  # True may be right in one wording, False in another
     return Answer(right=right, choice=choice, wording=row["condition"])
 
 
-def _tags(row: Mapping[str, Any], wording: str) -> dict[str, str]:
+def _tags(row: Record, wording: str) -> dict[str, str]:
     return {"wording": wording, "relation": row["relation"], "label": row["ground_truth"].lower()}
 
 
-def _in_wordings(before: Mapping[str, Any], row: Mapping[str, Any], called: str) -> ItemScores:
+def _in_wordings(before: Record, row: Record, called: str) -> ItemScores:
     id_, image = f"{row['example_id']}/{called}", row.get("source_image_id") or None
     positives, answers = [float(_right(row))], (_answer(before), _answer(row))
     return scored(id_, image, _tags(row, called), float(_right(before)), 0.5, positives=positives, answers=answers)
@@ -159,9 +158,7 @@ def _statements(sheet: ScoreTable) -> PublishedScores:
     return PublishedScores("VSR's answers", rows, True, notes, model=_model(sheet), fit=lambda rows, _: (rows, ()))
 
 
-def _reworded(
-    sheet: ScoreTable, first: ScoreTable, answers: Mapping[str, Mapping[str, Any]]
-) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def _reworded(sheet: ScoreTable, first: ScoreTable, answers: Mapping[str, Record]) -> list[tuple[Record, Record]]:
     """Each statement as it is and reworded, of those whose rewording has a known truth."""
     problems = Problems(f"{sheet.path}: not rewordings of {first.path}")
     check_single(problems, "model_condition", (*first.rows, *sheet.rows))
@@ -195,7 +192,7 @@ def whatsup(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """An item is a photo and a rewording: the first prompt and another wording of its options, each in every order.
     Prompts without options are a wording each."""
     (sheet,) = sheets
-    problems, asked = sheet.problems, dict[str, list[tuple[Mapping[str, Any], Answer]]]()
+    problems, asked = sheet.problems, dict[str, list[tuple[Record, Answer]]]()
     check_doubled(problems, "prompts", [f"{row['image']} {row['prompt_label']}" for row in sheet.rows])
     for where, row in zip(sheet.places, sheet.rows, strict=True):
         if row["ground_truth"] not in _PLACES.values():
@@ -227,7 +224,7 @@ def whatsup(sheets: Sequence[ScoreTable]) -> PublishedScores:
     return PublishedScores("What's Up's answers to several prompts", rows, True, notes, fit=lambda rows, _: (rows, ()))
 
 
-def _choice(row: Mapping[str, Any]) -> Answer:
+def _choice(row: Record) -> Answer:
     """Options are read from the prompt ("A :To the left, B: ..."), an answer is a letter or the place itself."""
     options = dict(re.findall(r"\b([A-D])\s*:\s*([^,:]+?)\s*(?=,|$)", str(row["prompt"])))
     said = str(row["answer"]).strip()

@@ -32,12 +32,13 @@ QUALITY = 68
 MOST_ITEMS = 2_000  # with texts; more make a page slow to open on a phone
 TEXT_SHARE = 0.25  # of the bytes; pictures take the rest
 Bools = NDArray[np.bool_]
+Json = dict[str, Any]  # as report.js reads it
 
 
 class Gallery(NamedTuple):
     """The data of report.js, and notes for the reader."""
 
-    data: dict[str, Any]
+    data: Json
     notes: list[str]
 
 
@@ -46,7 +47,7 @@ def build_gallery(
 ) -> Gallery:
     """A gallery of at most `budget` bytes; `images` stands for the folders that the runs name."""
     data = frames(chapters)
-    parts: list[dict[str, Any]] = data["chapters"]
+    parts: list[Json] = data["chapters"]
     left = budget - len(json.dumps(parts))
     pictures: list[str] = data["pictures"]
     notes: list[str] = []
@@ -60,7 +61,7 @@ def build_gallery(
     return Gallery(data=data, notes=notes)
 
 
-def frames(chapters: Sequence[Chapter]) -> dict[str, Any]:
+def frames(chapters: Sequence[Chapter]) -> Json:
     """A gallery without an item yet: what the filters need."""
     return {
         "classes": [{"name": one.name, "group": one.group} for one in CLASSES],
@@ -70,7 +71,7 @@ def frames(chapters: Sequence[Chapter]) -> dict[str, Any]:
     }
 
 
-def _frame(chapter: Chapter) -> dict[str, Any]:
+def _frame(chapter: Chapter) -> Json:
     """The class of every item for every model, and the tags by which one can choose."""
     tags = []
     for tag in chapter.tags():
@@ -134,7 +135,7 @@ def _classes(chapter: Chapter) -> list[Bools]:
     return [mask for mask in found if mask.any()]
 
 
-def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[dict[str, Any]], int]:
+def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[Json], int]:
     """The chosen items with texts and scores, and how many bytes they take."""
     chosen = []
     for item in choose(chapter, seed):
@@ -142,7 +143,7 @@ def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[dict[str, Any
         if len(chosen) == MOST_ITEMS:
             break
     shown = _shown(chapter, set(chosen))
-    found: list[dict[str, Any]] = []
+    found: list[Json] = []
     size = 0
     for item in chosen:
         entry = item_entry(chapter, item, shown.get(item))
@@ -153,10 +154,10 @@ def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[dict[str, Any
     return found, size
 
 
-def item_entry(chapter: Chapter, item: int, shown: Shown | None) -> dict[str, Any]:
+def item_entry(chapter: Chapter, item: int, shown: Shown | None) -> Json:
     """An item as report.js draws it, without its pictures."""
     row = chapter.row(item)
-    entry: dict[str, Any] = {
+    entry: Json = {
         "i": item,
         "id": printable(row.id),
         "path": printable(row.image or ""),
@@ -213,12 +214,12 @@ def _texts(line: Shown | None) -> list[Any] | None:
     return [printable(line.texts.caption), positives, negatives]
 
 
-def _others(chapter: Chapter, row: ItemScores, item: int, boxes: Sequence[list[float] | None]) -> list[dict[str, Any]]:
+def _others(chapter: Chapter, row: ItemScores, item: int, boxes: Sequence[list[float] | None]) -> list[Json]:
     """The alternative images of an item: whether the caption describes them, and what each model gave it there."""
     found = []
     for place, (right, other) in enumerate(_alternatives(row)):
         given = [None if one is None else _alternatives(one)[place][1].caption for one in chapter.rows(item)]
-        one: dict[str, Any] = {"right": right, "path": printable(other.image or "")}
+        one: Json = {"right": right, "path": printable(other.image or "")}
         one["scores"] = [None if score is None else _short(score) for score in given]
         if place < len(boxes) and boxes[place]:
             one["box"] = boxes[place]
@@ -245,7 +246,7 @@ def _number(chapter: Chapter, folder: Path, name: str) -> int:
 
 def _add_pictures(
     chapter: Chapter,
-    items: Sequence[dict[str, Any]],
+    items: Sequence[Json],
     pictures: list[str],
     notes: list[str],
     budget: int,
