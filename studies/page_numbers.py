@@ -30,6 +30,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -105,15 +106,18 @@ def homes(texts: Mapping[str, str]) -> dict[str, str]:
     return {name: "\n\n".join(blocks) for name, blocks in found.items()}
 
 
-def rows(home: str) -> Iterator[tuple[list[str], list[str]]]:
-    """(the heads of its table, its cells) of every row."""
+@lru_cache(64)
+def rows(home: str) -> list[tuple[list[str], list[str]]]:
+    """(the heads of its table, its cells) of every row. Hundreds of quotes ask for them."""
     heads: list[str] = []
+    found = []
     lines = home.replace("`", "").splitlines()
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
         if after.startswith("| ---"):
             heads = cells(line)
         elif line.startswith("|") and not line.startswith("| ---"):
-            yield heads, cells(line)
+            found.append((heads, cells(line)))
+    return found
 
 
 def quoted(home: str, about: str) -> list[str]:

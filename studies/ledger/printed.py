@@ -2,7 +2,7 @@
 
     python -m studies.ledger.printed [--shared DATA]
 
-Prints a table and ends with 1 where a number is neither met nor explained. tests/studies/test_printed.py runs it where
+Prints a table and ends with 1 where a number is neither met nor explained. tests/studies/test_ledger.py runs it where
 the files are. `WHERE` says where each source prints its numbers.
 The 15 checkpoints of one ALBEF training (Winoground) are
 only plotted, and nobody prints numbers of VSR's answers by Qwen2-VL or What's Up's by LLaVA that could be found.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ from tests import browsing
 from tests.evaluation.comparing import exact
 from tests.studies.conftest import modules_of
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+from equipoise.published.reading import read_any
+
+SHARED = Path(os.environ["EQUIPOISE_TEST_DATA"])
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (SHARED / "published_scores").is_dir(), reason="needs ../shared/data"),
@@ -24,7 +28,23 @@ browser = browsing.browser
 
 @pytest.fixture(scope="module")
 def ledger() -> Iterator[Any]:
-    yield from modules_of("ledger")
+    """Its modules. Several of them read the same files, which takes most of the time: each is read once."""
+    (modules,) = modules_of("ledger")
+    kept: dict[Any, Any] = {}
+
+    def read_once(paths: Sequence[Path], bench: str) -> Any:
+        key = (*paths, bench)
+        if key not in kept:
+            kept[key] = read_any(paths, bench)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("answers", "courts", "printed"):
+            patch.setattr(modules(name), "read_any", read_once)
+        pairs = functools.cache(modules("logs").pairs)
+        for name in ("logs", "twice"):
+            patch.setattr(modules(name), "pairs", pairs)
+        yield modules
 
 
 def test_mcnemar_against_the_binomial_sum(ledger: Any) -> None:
@@ -197,3 +217,25 @@ def test_the_page_says_how_few_were_asked_in_two_ways(page: str) -> None:
 def test_the_page_names_no_path_of_this_machine(page: str) -> None:
     assert str(SHARED.resolve()) not in page and "/work/" not in page and "/root/" not in page
     assert "<script src" not in page and "@import" not in page and len(page) < 1_000_000
+
+
+# ---------------------------------------------------------------------------- every number that the sources print
+
+
+def test_every_printed_number_is_met(ledger: Any) -> None:
+    script = ledger("printed")
+    found = list(script.numbers(SHARED))
+    assert [(one.source, one.model) for one in found if not one.met] == [("colorswap", "llava")]
+    assert sum(len(one.printed) for one in found) == 338 and not script.siglip(SHARED)
+    assert all(one.met or one.why != "NOT EXPLAINED" for one in found)
+    wrong = found[0]._replace(printed=("0.00", *found[0].printed[1:]))
+    assert not wrong.met and wrong.why == "NOT EXPLAINED"
+
+
+def test_every_stated_number_of_the_logs_is_found(ledger: Any) -> None:
+    script = ledger("logs")
+    found = [*script.logs(SHARED / "harness_logs"), *script.scorers(SHARED / "t2i_scores")]
+    assert [(one.what, round(one.found, 1)) for one in found if not one.same] == [
+        ("the text changes", 49.8), ("plain", 49.8), ("all rotations", 33.9),
+    ]  # fmt: skip
+    assert len(found) > 50 and all(one.same or one.why for one in found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -12,9 +13,14 @@ from studies.page_numbers import check, pages
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = pages(ROOT)
-QUICK = {name: out for name in page_numbers.ON_NO_PAGE if (out := page_numbers.printed(name))}
 TABLE = "| model | right |\n| --- | ---: |\n| ours | +5.8 [+4.1, +7.6]\\* |\n| few | -3.3 [-4.8, -1.8] (p = 0.11) |"
 HOME = f"<!-- numbers: coco-short -->\n\n{TABLE}\n\n<!-- end -->\n"
+
+
+@functools.cache
+def quick() -> dict[str, str]:
+    """What the quick commands print, asked for by the process that runs these tests alone."""
+    return {name: out for name in page_numbers.ON_NO_PAGE if (out := page_numbers.printed(name))}
 
 
 def said(*quotes: str) -> list[str]:
@@ -22,7 +28,7 @@ def said(*quotes: str) -> list[str]:
 
 
 def test_every_quote_on_the_pages_is_what_its_home_says() -> None:
-    assert not list(map(str, check(PAGES, QUICK)[1]))
+    assert not list(map(str, check(PAGES, quick())[1]))
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/coco.md"])
@@ -30,7 +36,7 @@ def test_a_changed_digit_is_named_by_page_line_and_both_values(page: str) -> Non
     before = PAGES[page]
     place = next(re.finditer(r"(?<=-->)27\.6", before)).start()
     after = f"{before[:place]}27.5{before[place + 4 :]}"
-    found, wrong = check({**PAGES, page: after}, QUICK)
+    found, wrong = check({**PAGES, page: after}, quick())
     line = before.count("\n", 0, place) + 1
     assert [(one.page, one.line) for one in wrong] == [(page, line)]
     assert "27.5" in wrong[0].what and "27.6" in wrong[0].what
@@ -43,7 +49,7 @@ def test_a_changed_digit_in_the_table_of_coco_is_named(monkeypatch: pytest.Monke
     block = next(one for one in page_numbers.HOME.finditer(PAGES[page]) if one[1] == "coco-short")
     row = block[2].splitlines()[-1]
     after = {**PAGES, page: PAGES[page].replace(row, row.replace(".", ".9", 1))}
-    found, wrong = check(after, {**QUICK, "coco-short": block[2]})
+    found, wrong = check(after, {**quick(), "coco-short": block[2]})
     assert len(wrong) == 1 and wrong[0].page == page and row in wrong[0].what and found == PAGES
     assert PAGES[page].splitlines()[wrong[0].line - 1] == row
 
@@ -76,7 +82,7 @@ def test_where_the_interval_excludes_zero_and_nothing_is_significant_p_stands_ne
 
 def test_a_result_on_the_menu_has_a_home() -> None:
     for text in ("rises by 5.8 [4.1, 7.6]", "right on 95.9 % of it"):
-        wrong = check({**PAGES, "README.md": f"{PAGES['README.md']}\n{text}\n"}, QUICK)[1]
+        wrong = check({**PAGES, "README.md": f"{PAGES['README.md']}\n{text}\n"}, quick())[1]
         assert [(one.page, one.line) for one in wrong] == [("README.md", PAGES["README.md"].count("\n") + 2)]
 
 
