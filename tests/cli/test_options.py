@@ -91,23 +91,40 @@ def test_json_of_lists() -> None:
     assert {"python", "extra lora"} <= subjects
 
 
-@pytest.mark.parametrize(
-    ("typed", "offered", "not_offered"),
-    [
-        ("equipoise ev", "eval", "train"),
-        ("equipoise bench show sugar", "sugarcrepe-pp", "swap"),
-        ("equipoise eval world --bench swap,world-un", "swap,world-unseen", "world-swap"),
-        ("equipoise perturb x --recipe bal", "balanced", "swap_pairs"),
-        ("equipoise train hard_pos", "hard_positives_kamath_2024", "RECIPE"),
-        ("equipoise eval world --im", "--images", "--data"),
-    ],
-)
-def test_the_shell_is_told_what_may_follow(typed: str, offered: str, not_offered: str) -> None:
-    words = typed.split()
-    asking = {"_EQUIPOISE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
-    code = "import sys; sys.argv[0] = 'equipoise'; from equipoise.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **asking}, capture_output=True, text=True)
-    assert offered in done.stdout.split() and not_offered not in done.stdout.split(), done.stderr
+TYPED = {  # what is offered, and what is not
+    "equipoise ev": ("eval", "train"),
+    "equipoise bench show sugar": ("sugarcrepe-pp", "swap"),
+    "equipoise eval world --bench swap,world-un": ("swap,world-unseen", "world-swap"),
+    "equipoise perturb x --recipe bal": ("balanced", "swap_pairs"),
+    "equipoise train hard_pos": ("hard_positives_kamath_2024", "RECIPE"),
+    "equipoise eval world --im": ("--images", "--data"),
+}
+SHELL = """
+import contextlib, io, json, os, sys
+from equipoise.cli import main
+lines = json.loads(sys.argv.pop())
+sys.argv[0] = "equipoise"
+for typed in lines:
+    os.environ |= {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(SystemExit):
+        main()
+    print(json.dumps(said.getvalue().split()))
+"""
+
+
+@pytest.fixture(scope="module")
+def offers() -> dict[str, list[str]]:
+    """What the shell is told, by one process, as its name is part of what the shell asks."""
+    command = [sys.executable, "-c", SHELL, json.dumps([*TYPED])]
+    asking = os.environ | {"_EQUIPOISE_COMPLETE": "complete_bash"}
+    done = subprocess.run(command, env=asking, capture_output=True, text=True, check=True)
+    return dict(zip(TYPED, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
+@pytest.mark.parametrize("typed", TYPED)
+def test_the_shell_is_told_what_may_follow(typed: str, offers: dict[str, list[str]]) -> None:
+    offered, not_offered = TYPED[typed]
+    assert offered in offers[typed] and not_offered not in offers[typed]
 
 
 @pytest.mark.parametrize("group", [[], ["bench"], ["study"], ["train"]])

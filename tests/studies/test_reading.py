@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+import pytest
+
+from studies import perturb_reading
+
 KEY = """number\tsource\tsort\timage\tfrom\tto
 1\tflickr8k\tswap positive\ta.jpg\t\t
 2\tflickr8k\tswap positive\tb.jpg\t\t
@@ -15,20 +17,20 @@ KEY = """number\tsource\tsort\timage\tfrom\tto
 """
 
 
-def _count(folder: Path, *verdicts: str) -> subprocess.CompletedProcess[str]:
+def _count(folder: Path, *verdicts: str) -> None:
     (folder / "key.tsv").write_text(KEY)
     names = []
     for number, text in enumerate(verdicts):
         names.append(str(folder / f"{number}.tsv"))
         Path(names[-1]).write_text(text)
-    command = [sys.executable, "-m", "studies.perturb_reading", "count", str(folder / "key.tsv"), *names]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["perturb_reading", "count", str(folder / "key.tsv"), *names])
+        perturb_reading.main()
 
 
-def test_each_sort_is_counted_apart(tmp_path: Path) -> None:
-    printed = _count(
-        tmp_path, "1\tpass\t\n2\tfail\twhy\n3\tpass\n4\tpass\ttrivial\n", "1\tpass\n2\tpass\n3\tfail\n4\tpass\n"
-    ).stdout
+def test_each_sort_is_counted_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _count(tmp_path, "1\tpass\t\n2\tfail\twhy\n3\tpass\n4\tpass\ttrivial\n", "1\tpass\n2\tpass\n3\tfail\n4\tpass\n")
+    printed = capsys.readouterr().out
     assert "| flickr8k, swap positive | 2 | 1 = 50.0% [9.5%, 90.5%] | 2 = 100.0%" in printed
     assert "| REPLACE, published negative | 1 | 1 = 100.0%" in printed
     assert "same verdict: 2 of 4" in printed
@@ -36,6 +38,5 @@ def test_each_sort_is_counted_apart(tmp_path: Path) -> None:
 
 
 def test_a_missing_verdict_is_no_pass(tmp_path: Path) -> None:
-    done = _count(tmp_path, "1\tpass\n3\tpass\n4\tpass\n")
-    assert done.returncode != 0
-    assert "no verdict for [2]" in done.stderr
+    with pytest.raises(SystemExit, match=r"no verdict for \[2\]"):
+        _count(tmp_path, "1\tpass\n3\tpass\n4\tpass\n")

@@ -24,6 +24,7 @@ from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
 from equipoise.train.run.log import read_log
 from equipoise.train.run.loop import Evaluation, Hardware, Saving, train
+from equipoise.train.step.backward import learning_rate, warmup_used
 
 RECIPE = Recipe(
     name="test", citation="Somebody 2024", terms={"clip": (1.0, clip_loss)}, batch_size=6, epochs=2, lr=3e-3,
@@ -199,8 +200,6 @@ def test_only_matrices_decay_and_the_scale_is_held(run, tiny_model):
 
 
 def test_the_learning_rate_warms_up_and_ends_near_zero():
-    from equipoise.train.step.backward import learning_rate
-
     recipe = replace(RECIPE, lr=1.0, warmup_steps=10)
     rates = [learning_rate(recipe, step, 200) for step in range(200)]
     assert rates[:10] == pytest.approx([(step + 1) / 10 for step in range(10)])
@@ -208,7 +207,12 @@ def test_the_learning_rate_warms_up_and_ends_near_zero():
     assert max(learning_rate(replace(recipe, warmup_steps=10_000), s, 20) for s in range(20)) == 1.0
 
 
-@pytest.mark.parametrize(("asked", "used"), [(10_000, 2), (2, 2), (1, 1), (0, 0)])
+def test_a_warm_up_is_at_most_a_tenth_of_the_steps():
+    asked = {10_000: 2, 2: 2, 1: 1, 0: 0}
+    assert {steps: warmup_used(replace(RECIPE, warmup_steps=steps), 20) for steps in asked} == asked
+
+
+@pytest.mark.parametrize(("asked", "used"), [(10_000, 2), (2, 2)])
 def test_the_warm_up_is_recorded_as_used_and_a_cut_is_said(run, tmp_path, capsys, asked, used):
     run(replace(RECIPE, warmup_steps=asked), steps=20, show=True)
     assert read_json(tmp_path / "out" / "run.json")["run"]["warmup_steps"] == used
