@@ -8,7 +8,6 @@ its numbers are not the paper's.
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -18,12 +17,12 @@ from equipoise.benchmarks.ceilings import as_read
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, Text
 from equipoise.language.caption import Caption
+from equipoise.perturb.llm.answers import plain_words
 from equipoise.perturb.recipe import Candidate, Recipe, perturb_caption
 
 VERSION = 1  # raise it when other positives are written or refused
 BY = "equipoise"  # prefix of Edit.by
 TAG = "positives"  # an item's tag for who wrote its positives
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,12 +89,8 @@ def _clashes(item: Item, candidate: Candidate) -> str | None:
         return "has the same tokens for CLIP as the caption"
     if any(read == as_read(negative.text) for negative in item.negatives):
         return "is one of the item's negatives"
-    before = set(_words(item.caption))
-    new = set(_words(candidate.text)) - before
-    if any(new & (set(_words(negative.text)) - before) for negative in item.negatives):
+    before = set(plain_words(item.caption))
+    new = set(plain_words(candidate.text)) - before
+    if any(new & (set(plain_words(negative.text)) - before) for negative in item.negatives):
         return "adds a word that one of the negatives adds"
     return None
-
-
-def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(text)]

@@ -78,7 +78,7 @@ def or_unknown(hashed: Callable[[], str]) -> str:
 NAMES = {"spec", "file"}  # fields of a card that change no number
 
 
-def of_card(card: Mapping[str, object]) -> dict[str, Any] | None:
+def of_card(card: Mapping[str, object]) -> dict[str, object] | None:
     """A model's card without its names; None if the card does not identify the model."""
     if not (card.get("weight_sha256") or card.get("digest")) or str(card.get("state", "")).startswith(UNKNOWN):
         return None

@@ -81,7 +81,7 @@ class Story:
     processes: int = 1  # models at a time
     shown: ImageSource | None = None  # pictures for the page, if not those of the model
     notes: Sequence[str] = ()
-    identity: Mapping[str, Any] = field(default_factory=dict)
+    identity: Mapping[str, object] = field(default_factory=dict)
 
     def recipe(self, name: str, seed: int = 0) -> Recipe:
         from equipoise.train.recipes import get_recipe

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.plugins import is_named, load_named, source_sha256
@@ -314,7 +314,7 @@ class Setup:
         lacking = (recipe for recipe in self.recipes() if self.masked_lm is None and recipe.without_masked_lm)
         return [f"{recipe.name}: {recipe.without_masked_lm}" for recipe in lacking]
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """What decides the output, as JSON."""
         found: dict[str, object] = {"recipe": self.joined_name, "seed": self.seed}
         if own := {name: source_sha256(name, self.folder) for name in self.names if is_named(name)}:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -82,7 +82,7 @@ class Recipe:
     citation: str = ""
     terms: Mapping[str, tuple[float, Term]]  # name -> (weight, loss)
     needs: Needs = Needs()
-    options: Mapping[str, Any] = field(default_factory=dict)  # the recipe's own options, in full
+    options: Mapping[str, object] = field(default_factory=dict)  # the recipe's own options, in full
     source: str | None = None  # sha256 of the file of a user's own recipe (py:module:name)
 
     batch_size: int = 256  # of all processes together

@@ -118,7 +118,7 @@ def valid(caption: Caption, candidate: Candidate) -> str | None:
     _, reason = clean(text)
     if reason:
         return f"the answer is {reason}" if reason.startswith("not") else f"the answer: {reason}"
-    before, after = _words(caption.text), _words(text)
+    before, after = plain_words(caption.text), plain_words(text)
     if len(after) > 1.5 * len(before) + 4:
         return "the answer is too long"
     if len(_NEW_SENTENCE.findall(text)) > len(_NEW_SENTENCE.findall(caption.text)):
@@ -151,7 +151,7 @@ def _unfit(caption: str, text: str) -> str | None:
     return None
 
 
-def _words(text: str) -> list[str]:
+def plain_words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 

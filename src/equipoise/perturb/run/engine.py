@@ -79,7 +79,7 @@ def perturb_file(
     for option, asked in (("--cap", cap is not None), ("--refine", refine is not None), ("--even-positives", even)):
         if asked and given:
             raise UserError(f"{option}: would drop texts that the items of {captions} have already; give captions")
-    identity = {
+    identity: dict[str, object] = {
         "schema": 1,
         "equipoise": __version__,
         "code": of_code("perturb", "language", "data/readers"),
@@ -89,7 +89,7 @@ def perturb_file(
         "setup": setup.identity(),
         **({} if dropped is None else {"dropped_listed": True}),
     }
-    judged = {
+    judged: dict[str, object] = {
         "refine": None if refine is None else [judge_identity(judge) for judge in refine],
         "even_positives": True if even else None,  # None: as reports of before have it
         "cap": cap,
@@ -168,7 +168,7 @@ def _run(
     return found
 
 
-def _finished_before(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
+def _finished_before(out: Path, identity: dict[str, object]) -> dict[str, Any] | None:
     """The report of the same run, if it is finished; the output of another run is refused."""
     report = _read_report(out)
     if report is None or not out.is_file():
@@ -234,7 +234,7 @@ def _run_pool(
 def _finish(
     parts: Parts,
     found: Found,
-    identity: dict[str, Any],
+    identity: dict[str, object],
     setup: Setup,
     cap: int | None,
     refine: tuple[str, str] | None,

@@ -60,7 +60,7 @@ class Parts:
                 with contextlib.suppress(OSError):
                     self.folder.rmdir()
 
-    def open(self, identity: dict[str, Any]) -> None:
+    def open(self, identity: dict[str, object]) -> None:
         """Begin, or go on with parts of the same run; parts of another run are never mixed in."""
         if (there := run_folder.claim_of(self.manifest)) is not None and there["command"] in (None, "perturb"):
             run_folder.refuse_other(self.folder, *in_words(there["run"], identity))
@@ -121,7 +121,7 @@ class Parts:
                 path.unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def remove_if_of(self, identity: dict[str, Any]) -> None:
+    def remove_if_of(self, identity: dict[str, object]) -> None:
         """What a kill during `publish` left behind."""
         there = run_folder.claim_of(self.manifest)
         if there is not None and not run_folder.differences(there["run"], identity):
@@ -135,9 +135,9 @@ def _concatenate(files: Iterable[Path], path: Path) -> None:
                 shutil.copyfileobj(handle, target, 1 << 20)
 
 
-def in_words(there: dict[str, object], here: dict[str, Any]) -> tuple[dict[str, object], dict[str, object]]:
+def in_words(there: dict[str, object], here: dict[str, object]) -> tuple[dict[str, object], dict[str, object]]:
     """Two identities for `run_folder.refuse_other`, with words where a hash would tell a person nothing."""
-    found = [dict(there), dict(here)]
+    found: list[dict[str, Any]] = [dict(there), dict(here)]
     files = [one.pop("input", None) or {} for one in found]
     if files[0] != files[1]:
         names = [", ".join(one) or "nothing" for one in files]

@@ -140,7 +140,7 @@ def hints_of(recipe: Callable[..., Recipe]) -> dict[str, Any]:
     return own | {setting: hint for setting, hint in SETTINGS.items() if setting not in own}
 
 
-def read_options(name: str, recipe: Callable[..., Recipe], options: Mapping[str, Any]) -> dict[str, Any]:
+def read_options(name: str, recipe: Callable[..., Recipe], options: Mapping[str, object]) -> dict[str, Any]:
     """The options converted to their types; all problems are reported together."""
     allowed = hints_of(recipe)
     problems = Problems(f"recipe {name}")
@@ -161,7 +161,7 @@ def read_options(name: str, recipe: Callable[..., Recipe], options: Mapping[str,
     return values
 
 
-def _untyped(value: Any, hint: Any) -> Any:
+def _untyped(value: object, hint: object) -> object:
     """Lists and none from a command-line string, which pydantic does not convert."""
     if not isinstance(value, str):
         return value
@@ -183,26 +183,31 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     return replace(recipe, **changed)
 
 
-def setting_of(recipe: Recipe, setting: str) -> Any:
+def setting_of(recipe: Recipe, setting: str) -> object:
     """A shared setting of a recipe, as a user writes it."""
     if setting == "lora":
         return recipe.lora.rank if recipe.lora else 0
     return recipe.needs.distinct_images if setting == "distinct_images" else getattr(recipe, setting)
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(written, value))
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def type_in_words(hint: Any) -> str:
+def type_in_words(hint: object) -> str:
     """ "number >= 0", "hn | plain | off", "whole number >= 1 or none"."""
     words = [_one_type(kind) for kind in _alternatives(hint) if kind is not type(None)]
     return " or ".join([*words, "none"] if type(None) in _alternatives(hint) else words)
 
 
-def _one_type(hint: Any) -> str:
+_WORDS: dict[object, str] = {
+    float: "number", int: "whole number", bool: "true | false", str: "text", Any: "anything"
+}  # fmt: skip
+
+
+def _one_type(hint: object) -> str:
     plain, inner = _plain(hint), get_args(_plain(hint))
     if get_origin(plain) is Literal:
         return " | ".join(map(str, inner))
@@ -210,11 +215,10 @@ def _one_type(hint: Any) -> str:
         return f"some of {', '.join(map(str, get_args(inner[0])))}" if get_args(inner[0]) else "a list"
     if get_origin(plain) is tuple:
         return f"{len(inner)} with a comma, each a {type_in_words(inner[0])},"
-    words = {float: "number", int: "whole number", bool: "true | false", str: "text", Any: "anything"}
-    return f"{words.get(plain, getattr(plain, '__name__', str(plain)))} {' and '.join(_bounds(hint))}".strip()
+    return f"{_WORDS.get(plain, getattr(plain, '__name__', str(plain)))} {' and '.join(_bounds(hint))}".strip()
 
 
-def _bounds(hint: Any) -> list[str]:
+def _bounds(hint: object) -> list[str]:
     found = []
     for note in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
         for bound in getattr(note, "metadata", ()):
@@ -223,11 +227,11 @@ def _bounds(hint: Any) -> list[str]:
     return found
 
 
-def _alternatives(hint: Any) -> tuple[Any, ...]:
+def _alternatives(hint: object) -> tuple[object, ...]:
     return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
 
 
-def _plain(hint: Any) -> Any:
+def _plain(hint: object) -> object:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 

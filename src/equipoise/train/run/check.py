@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from equipoise.core.errors import Problems, UserError, listed
 from equipoise.core.files import sha256_file, sha256_json
@@ -177,6 +176,7 @@ def data_identity(recipe: Recipe, parts: Sequence[Part]) -> dict[str, object]:
 MAX_SKIPPED = 0.01  # largest share of unreadable images
 _TOGETHER = 1000  # photos hashed between checks for Ctrl-C
 _BAR_FROM = 5000  # photos; fewer need no progress bar
+_Given = TypeVar("_Given")
 _Found = TypeVar("_Found")
 
 
@@ -232,7 +232,7 @@ def _hashed(source: ImageSource, paths: Sequence[str], show: bool) -> tuple[str,
     return sha256_json([list(pair) for pair in zip(paths, digests, strict=True)]), problems
 
 
-def _in_threads(work: Callable[[Any], _Found], values: Sequence[str | Path], show: bool, unit: str) -> list[_Found]:
+def _in_threads(work: Callable[[_Given], _Found], values: Sequence[_Given], show: bool, unit: str) -> list[_Found]:
     found: list[_Found] = []
     bar = progress(len(values), "hashing", unit) if show else nullcontext(lambda count: None)
     with bar as advance, ThreadPoolExecutor(min(16, 2 * (os.cpu_count() or 1))) as pool:

@@ -75,7 +75,7 @@ class Evaluation:
     judge: Callable[[Trainable], Mapping[str, float | Number]]  # the current model -> named numbers
     every: int | None = None  # steps; None: an epoch. Always at the end
     best: str | None = None  # the metric that chooses the best checkpoint
-    identity: Mapping[str, Any] | None = None  # what the numbers depend on: resuming with another one is refused
+    identity: Mapping[str, object] | None = None  # what the numbers depend on: resuming with another one is refused
 
 
 def train(

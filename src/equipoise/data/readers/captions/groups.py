@@ -124,7 +124,7 @@ def _placed(numbered: Iterable[tuple[int, RawCaption]]) -> Iterator[Placed]:
     for number, raw in numbered:
         text, reason = clean(raw.text) if not raw.problem else ("", raw.problem)
         if reason and raw.item is not None:
-            text, reason = raw.text, ""  # an item stays, whatever its caption: the recipe refuses to edit it
+            text, reason = str(raw.text), ""  # an item stays, whatever its caption: the recipe refuses to edit it
         image, wrong = _image(raw.image)
         key = f"image {image}" if image else None if raw.together is None else f"together {raw.together}"
         if reason or wrong:

@@ -39,11 +39,11 @@ class RawCaption(NamedTuple):
     """One caption as the file has it; `problem` says why there is none."""
 
     where: str
-    text: Any
-    image: Any = None
-    id: Any = None
+    text: object
+    image: object = None
+    id: object = None
     problem: str = ""
-    together: Any = None  # the same for all captions of one image, where there is no path
+    together: object = None  # the same for all captions of one image, where there is no path
     box: tuple[float, float, float, float] | None = None  # the region that the caption is about
     item: str | None = None  # the whole item as JSON, where the file holds items
 
@@ -61,7 +61,7 @@ def json_record(where: str, value: object) -> Iterator[RawCaption]:
         return
     fields = {str(key).lower(): content for key, content in value.items()}
 
-    def first(kind: str) -> Any:
+    def first(kind: str) -> object:
         return next((fields[name] for name in NAMES[kind] if fields.get(name) is not None), None)
 
     caption, image, name, together = first("caption"), first("image"), first("id"), first("image_id")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from equipoise.core.files import sha256_json
 from equipoise.data.images import ImageSource
@@ -57,7 +57,7 @@ class CaptionSet(_Set):
     def refs(self) -> list[ImageRef]:
         return list(self.photos)
 
-    def content(self) -> Any:
+    def content(self) -> object:
         photos = [[photo.path, photo.box] for photo in self.photos]
         return [photos, [[one.id, one.photo, one.text] for one in self.captions]]
 
@@ -83,7 +83,7 @@ class RatingSet(_Set):
     def refs(self) -> list[ImageRef]:
         return list({(pair.photo.path, pair.photo.box): pair.photo for pair in self.pairs}.values())
 
-    def content(self) -> Any:
+    def content(self) -> object:
         return [[pair.id, pair.photo.path, pair.photo.box, pair.text, pair.rating] for pair in self.pairs]
 
     def counts(self) -> dict[str, int]:
