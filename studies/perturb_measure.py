@@ -20,11 +20,11 @@ from collections import Counter
 from pathlib import Path
 
 from equipoise.core.llm_client import LlmSettings, llm_for
-from equipoise.data.items import Item, Text
+from equipoise.data.items import TEXT_KINDS, Item, Text
 from equipoise.language.separability import separability
 from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Caption
-from equipoise.perturb.bias.thinning import KINDS, cap_items, substitution
+from equipoise.perturb.bias.thinning import cap_items, substitution
 from equipoise.perturb.llm.recipes import LlmWriter
 from equipoise.perturb.recipe import Perturbed, perturb_caption, perturb_captions
 from equipoise.perturb.recipes import balanced
@@ -127,7 +127,7 @@ def in_halves(items: list[Item], images: list[str]) -> tuple[Edits, Edits]:
     halves: tuple[Edits, Edits] = ([], [])
     for image, item in zip(images, items, strict=True):
         half = halves[zlib.crc32(f"lookup{image}".encode()) % 2]
-        for kind in KINDS:
+        for kind in TEXT_KINDS:
             named = (substitution(kind, text) for text in getattr(item, kind))
             half += [(kind.removesuffix("s"), f"{found[1]} -> {found[2]}") for found in named if found]
     return halves
@@ -149,8 +149,8 @@ def item_of(name: str, made: Perturbed, caption: str) -> Item:
 
 def _kinds(item: Item) -> set[str]:
     """What the caption has."""
-    found = {f"a {kind.removesuffix('s')}" for kind in KINDS if getattr(item, kind)}
-    for kind in KINDS:
+    found = {f"a {kind.removesuffix('s')}" for kind in TEXT_KINDS if getattr(item, kind)}
+    for kind in TEXT_KINDS:
         edits = [text.edit for text in getattr(item, kind)]
         found |= {f"{kind.removesuffix('s')} {e.op} {e.target if e.op == 'replace' else ''}" for e in edits}
         found |= {f"a {kind.removesuffix('s')} that is no replaced word" for e in edits if e.op != "replace"}

@@ -11,10 +11,10 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from equipoise.benchmarks.base import stored
-from equipoise.data.items import Edit, Item, Target, Text
+from equipoise.data.items import TEXT_KINDS, Edit, Item, Target, Text, TextKind
 from equipoise.language.caption import Caption
 from equipoise.language.forms import noun_lemma, verb_lemma
 from equipoise.language.tagging import tag
@@ -25,7 +25,6 @@ from equipoise.perturb.recipe import Candidate
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 ARTICLES = frozenset(("a", "an", "the"))
-Kind = Literal["positives", "negatives"]
 NEAR = {word: frozenset(text.split(", ")) for word, text in stored("replace/words")["near"].items()}
 _FEW = 3  # an edit of one place changes at most so many words
 
@@ -75,9 +74,8 @@ def _without_articles(part: Sequence[str]) -> list[str]:
     return [word for word in part if word not in ARTICLES]
 
 
-def edits_of(item: Item) -> Iterator[tuple[Kind, Text]]:
-    yield from (("positives", text) for text in item.positives)
-    yield from (("negatives", text) for text in item.negatives)
+def edits_of(item: Item) -> Iterator[tuple[TextKind, Text]]:
+    return ((kind, text) for kind in TEXT_KINDS for text in item.edits(kind))
 
 
 def sub_word(found: TextChange, edit: Edit | None, vocabulary: Set[str]) -> str | None:

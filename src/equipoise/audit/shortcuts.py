@@ -16,11 +16,11 @@ import numpy as np
 from equipoise.audit.edits import substitution
 from equipoise.audit.record import Detector, Example, Share, Shortcut
 from equipoise.core import stats
-from equipoise.data.items import Item
+from equipoise.data.items import Item, TextKind
 from equipoise.language.separability import Rows, fit, fold_of, group_of, separability, words_of
-from equipoise.perturb.bias.thinning import Kind, judge_named
+from equipoise.perturb.bias.thinning import judge_named
 
-KINDS: tuple[Kind, ...] = ("negatives", "positives")
+KINDS: tuple[TextKind, ...] = ("negatives", "positives")
 LEAST = 20  # pairs; fewer say nothing
 _SHOWN = 5
 _RESAMPLES = 500
@@ -44,9 +44,9 @@ class _Pair(NamedTuple):
         return fold_of(self.group, 2)
 
 
-def pairs(items: Sequence[Item], kind: Kind, seed: int) -> list[_Pair]:
+def pairs(items: Sequence[Item], kind: TextKind, seed: int) -> list[_Pair]:
     rng = random.Random(seed)
-    listed = ((item, [text.text for text in getattr(item, kind) if text.text != item.caption]) for item in items)
+    listed = ((item, [text.text for text in item.edits(kind) if text.text != item.caption]) for item in items)
     return [_Pair(item.id, group_of(item), item.caption, rng.choice(texts)) for item, texts in listed if texts]
 
 
@@ -78,7 +78,7 @@ def shortcuts(items: Sequence[Item], seed: int = 0) -> list[Shortcut]:
     return [one.model_copy(update={"fix": _BALANCED}) if balanced and one.fix == _BALANCE else one for one in shown]
 
 
-def _by_words(kind: Kind, listed: Sequence[_Pair], words: dict[str, Any]) -> Shortcut:
+def _by_words(kind: TextKind, listed: Sequence[_Pair], words: dict[str, Any]) -> Shortcut:
     paired = words["paired"]
     return Shortcut(
         name=f"words_{kind}",
@@ -107,7 +107,7 @@ def _telling(listed: Sequence[_Pair]) -> list[Example]:
     return [Example(id=first[name].id, said=said.format(name, -less, first[name].edit)) for less, name in most]
 
 
-def _by_statistic(name: str, kind: Kind, listed: Sequence[_Pair], seed: int) -> Shortcut:
+def _by_statistic(name: str, kind: TextKind, listed: Sequence[_Pair], seed: int) -> Shortcut:
     judge = judge_named(name, (), kind)
     item = Item(id="-", caption="-")
     scores = [judge(item, [pair.caption, pair.edit]) for pair in listed]
@@ -163,7 +163,7 @@ def _lookup(name: str, what: str, fix: str, listed: Sequence[_Asked], seed: int)
     )
 
 
-def _by_direction(kind: Kind, listed: Sequence[_Pair], seed: int) -> Shortcut:
+def _by_direction(kind: TextKind, listed: Sequence[_Pair], seed: int) -> Shortcut:
     """In which direction does this substitution usually go, according to the other half of the images?
 
     The key is the pair of words in alphabetical order; the sign is +1 where the caption has the first.

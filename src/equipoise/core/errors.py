@@ -114,6 +114,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {' or '.join(close)}?" if close else ""
 
 
+def refuse_doubled(where: object, names: Iterable[str], what: str = "columns") -> None:
+    listed = list(names)
+    if twice := next((name for name in listed if listed.count(name) > 1), None):
+        raise UserError(f"{where}: two {what} are called {twice!r}; which one is meant?")
+
+
 def missing_columns(header: Iterable[str]) -> str:
     """For a table of items or scores: 'column negative is missing. Did you mean neg? Call it negative.'"""
     several, given = ("negative", "positive"), [str(name) for name in header]

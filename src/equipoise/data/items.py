@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Operation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Target = Literal["object", "attribute", "relation", "action", "order"]
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
+TextKind = Literal["positives", "negatives"]
+TEXT_KINDS: tuple[TextKind, ...] = ("positives", "negatives")
 IMAGES = ("positive_images", "negative_images")  # fields of alternative images, in the order they are scored
 Box = tuple[float, float, float, float]  # x, y, width, height in pixels of the stored image
 
@@ -140,6 +142,9 @@ class Item(_Record):
     def texts(self) -> list[str]:
         """Every text that is scored: the caption, the positives, the negatives."""
         return [self.caption, *(text.text for text in self.positives), *(text.text for text in self.negatives)]
+
+    def edits(self, kind: TextKind) -> tuple[Text, ...]:
+        return self.positives if kind == "positives" else self.negatives
 
     def images(self) -> tuple[ImageRef, ...]:
         """Every image that is scored: its own, the positive ones, the negative ones; none without its own."""

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from equipoise.cli.perturb import perturb
 from equipoise.core.errors import UserError
-from equipoise.data.items import Edit, Item, Operation, Text, load_items, write_items
-from equipoise.perturb.bias.thinning import KINDS, cap_items, substitution
+from equipoise.data.items import TEXT_KINDS, Edit, Item, Operation, Text, load_items, write_items
+from equipoise.perturb.bias.thinning import cap_items, substitution
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
 
@@ -33,7 +33,7 @@ def made() -> list[Item]:
 
 
 def numbers(items: list[Item]) -> Counter[object]:
-    return Counter(substitution(kind, each) for item in items for kind in KINDS for each in getattr(item, kind))
+    return Counter(substitution(kind, each) for item in items for kind in TEXT_KINDS for each in getattr(item, kind))
 
 
 def test_a_frequent_substitution_is_drawn_from_and_the_rest_stays() -> None:

@@ -14,7 +14,7 @@ from json.encoder import encode_basestring as quoted
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from equipoise.core.errors import UserError, first_line
+from equipoise.core.errors import UserError, first_line, refuse_doubled
 
 if TYPE_CHECKING:
     import pyarrow
@@ -211,10 +211,7 @@ def _why(error: Exception) -> str:
 
 
 def _refuse_doubled(path: Path, fields: Sequence[pyarrow.Field], inside: str = "") -> None:
-    names = [field.name for field in fields]
-    if twice := [name for name in names if names.count(name) > 1]:
-        what = f"fields of {inside}" if inside else "columns"
-        raise UserError(f"{path}: two {what} are called {twice[0]!r}; which one is meant?")
+    refuse_doubled(path, (field.name for field in fields), f"fields of {inside}" if inside else "columns")
     for field in fields:
         below = [field.type.field(place) for place in range(field.type.num_fields)]
         _refuse_doubled(path, below, f"{inside}.{field.name}" if inside else field.name)

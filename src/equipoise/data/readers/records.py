@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from equipoise.core.errors import Problems, UserError, reading
+from equipoise.core.errors import Problems, UserError, reading, refuse_doubled
 from equipoise.core.files import DECODER, no_such_file, opened, parse, parse_json, read_text, whole, why
 from equipoise.data.readers import parquet
 
@@ -370,8 +370,7 @@ def table(
         problems.add("line 1", problem)
         problems.raise_if_any(QUOTES)
     header = [name.strip() for name in header]
-    if twice := [name for name in header if name and header.count(name) > 1 and not name.startswith(several)]:
-        raise UserError(f"{path}, line 1: two columns are called {twice[0]!r}; which one is meant?")
+    refuse_doubled(f"{path}, line 1", (name for name in header if name and not name.startswith(several)))
     rows: list[tuple[int, list[str]]] = []
     for line, row, problem in found:
         if row and len(row) != len(header):

@@ -31,7 +31,7 @@ import numpy as np
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.files import atomic_write, json_line
 from equipoise.data.identity import of_folder
-from equipoise.data.items import Item, Text
+from equipoise.data.items import TEXT_KINDS, Item, Text, TextKind
 from equipoise.language.separability import Rows, difference, fit, fold_of, group_of, words_of
 from equipoise.language.vocabulary import count
 from equipoise.perturb.recipe import edit_class
@@ -84,9 +84,7 @@ def _step(gap: float, grid: int) -> int:
     return step if gap > 0 else -step
 
 
-Kind = Literal["positives", "negatives"]
-KINDS: tuple[Kind, ...] = ("positives", "negatives")
-Judges = dict[Kind, tuple[Judge, Judge]]
+Judges = dict[TextKind, tuple[Judge, Judge]]
 
 
 def refine_items(
@@ -100,22 +98,22 @@ def refine_items(
 
 
 def keep_texts(
-    read: Callable[[], Iterable[Item]], keep: Callable[[Kind, Text], bool], keep_all: bool
+    read: Callable[[], Iterable[Item]], keep: Callable[[TextKind, Text], bool], keep_all: bool
 ) -> Iterator[Item]:
     """Items with the texts that `keep` says, asked in their order; one left without any goes, if not keep_all."""
     for item in read():
         left: dict[str, tuple[Text, ...]] = {
-            kind: tuple(text for text in getattr(item, kind) if keep(kind, text)) for kind in KINDS
+            kind: tuple(text for text in item.edits(kind) if keep(kind, text)) for kind in TEXT_KINDS
         }
         if keep_all or any(left.values()):
             yield item.model_copy(update=left)
 
 
-def _gaps(items: Iterable[Item], kind: Kind, judges: tuple[Judge, Judge]) -> tuple[list[float], list[float]]:
+def _gaps(items: Iterable[Item], kind: TextKind, judges: tuple[Judge, Judge]) -> tuple[list[float], list[float]]:
     """Each judge's gaps between a caption and its edits, in the order of the items."""
     gaps: tuple[list[float], list[float]] = ([], [])
     for item in items:
-        texts = [item.caption, *(text.text for text in getattr(item, kind))]
+        texts = [item.caption, *(text.text for text in item.edits(kind))]
         for judge, found in zip(judges, gaps, strict=True):
             original, *edits = judge(item, texts)
             found += [original - edit for edit in edits]
@@ -141,29 +139,28 @@ def rewrite_file(
             for line in handle:
                 yield Item.model_validate_json(line)
 
-    counts = {f"{kind}_{when}": 0 for kind in ("items", *KINDS) for when in ("before", "after")}
+    counts = {f"{kind}_{when}": 0 for kind in ("items", *TEXT_KINDS) for when in ("before", "after")}
     edits: Counter[str] = Counter()
     for item in read():
         counts["items_before"] += 1
-        for kind in KINDS:
-            counts[f"{kind}_before"] += len(getattr(item, kind))
+        for kind in TEXT_KINDS:
+            counts[f"{kind}_before"] += len(item.edits(kind))
     with atomic_write(path) as handle:
         for item in change(read):
             counts["items_after"] += 1
-            for kind in KINDS:
-                texts: tuple[Text, ...] = getattr(item, kind)
-                counts[f"{kind}_after"] += len(texts)
-                edits.update(edit_class(kind.removesuffix("s"), text.edit) for text in texts if text.edit)
+            for kind in TEXT_KINDS:
+                counts[f"{kind}_after"] += len(item.edits(kind))
+                edits.update(edit_class(kind.removesuffix("s"), text.edit) for text in item.edits(kind) if text.edit)
             handle.write(json_line(item.to_json()) + "\n")
         if not counts["items_after"]:
             raise UserError(nothing)
     return counts, dict(sorted(edits.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-Substitution = tuple[Kind, str, str]  # what was replaced, by what; in small letters
+Substitution = tuple[TextKind, str, str]  # what was replaced, by what; in small letters
 
 
-def substitution(kind: Kind, text: Text) -> Substitution | None:
+def substitution(kind: TextKind, text: Text) -> Substitution | None:
     if text.edit is None or text.edit.op != "replace":
         return None
     return kind, (text.edit.source or "").lower(), (text.edit.to or "").lower()
@@ -171,13 +168,13 @@ def substitution(kind: Kind, text: Text) -> Substitution | None:
 
 def cap_items(read: Callable[[], Iterable[Item]], most: int, seed: int = 0, keep_all: bool = False) -> Iterator[Item]:
     """Items with at most so many texts of each substitution, drawn; one left without any text goes, if not keep_all."""
-    names = (substitution(kind, text) for item in read() for kind in KINDS for text in getattr(item, kind))
+    names = (substitution(kind, text) for item in read() for kind in TEXT_KINDS for text in item.edits(kind))
     found = Counter(name for name in names if name is not None)
     rng = random.Random(f"cap {seed}")
     kept = {name: set(rng.sample(range(count), most)) for name, count in sorted(found.items()) if count > most}
     place = {name: itertools.count() for name in kept}
 
-    def keep(kind: Kind, text: Text) -> bool:
+    def keep(kind: TextKind, text: Text) -> bool:
         name = substitution(kind, text)
         return name is None or name not in kept or next(place[name]) in kept[name]
 
@@ -217,7 +214,7 @@ def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], di
         kept = {which: set(rng.sample(range(count), least)) for which, count in found.items()}
         place = {which: itertools.count() for which in kept}
 
-        def keep(kind: Kind, text: Text) -> bool:
+        def keep(kind: TextKind, text: Text) -> bool:
             which = side(text) if kind == "positives" else None
             return which is None or next(place[which]) in kept[which]
 
@@ -237,7 +234,7 @@ _LM = "lm:FOLDER"
 NAMES = ("words", "length", "frequency", _LM)
 
 
-def judge_named(name: str, sample: Sequence[Item], kind: Kind) -> Judge:
+def judge_named(name: str, sample: Sequence[Item], kind: TextKind) -> Judge:
     """The judge called `name`; `words` learns from the sample how edits of this kind read."""
     if name == "length":
         return lambda item, texts: [-float(len(text)) for text in texts]
@@ -279,7 +276,7 @@ def _frequency(text: str) -> float:
     return sum(math.log(count(word)) for word in words) / max(1, len(words))
 
 
-def word_judge(sample: Sequence[Item], kind: Kind) -> Judge:
+def word_judge(sample: Sequence[Item], kind: TextKind) -> Judge:
     """Logistic regression on words and pairs of words, taught which of a caption and its edit is the caption. Two of
     them, each taught on one half of the images and judging the other: a judge that knew its texts by heart would win
     where nobody else could, and refinement would throw away edits that give nothing away."""
@@ -294,9 +291,9 @@ def word_judge(sample: Sequence[Item], kind: Kind) -> Judge:
     return judge
 
 
-def _taught(items: Sequence[Item], kind: Kind) -> dict[str, float]:
+def _taught(items: Sequence[Item], kind: TextKind) -> dict[str, float]:
     """Weight of every word and pair of words: which of two texts is the caption, as refinement compares them."""
-    pairs = [(item.caption, edit.text) for item in items for edit in getattr(item, kind)]
+    pairs = [(item.caption, edit.text) for item in items for edit in item.edits(kind)]
     bags = words_of([text for pair in pairs for text in pair])
     differences = [difference(bags[place], bags[place + 1]) for place in range(0, len(bags), 2)]
     weights = fit(Rows.of(differences), np.ones(len(pairs)), bias=False)

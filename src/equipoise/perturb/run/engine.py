@@ -16,11 +16,10 @@ from equipoise.core.files import plain_target, read_json, sha256_file, write_jso
 from equipoise.core.processes import processes
 from equipoise.core.progress import progress
 from equipoise.data.identity import of_code
-from equipoise.data.items import Item
+from equipoise.data.items import TEXT_KINDS, Item
 from equipoise.data.readers.captions.groups import caption_files, read_captions
 from equipoise.language.separability import separability
 from equipoise.perturb.bias.thinning import (
-    KINDS,
     Judges,
     cap_file,
     check_judge,
@@ -257,7 +256,9 @@ def _finish(
     if refine is not None:
         sample = list(sample_items(joined, counts["items"], _TAUGHT))
         first, second = refine
-        judges: Judges = {kind: (judge_named(first, sample, kind), judge_named(second, sample, kind)) for kind in KINDS}
+        judges: Judges = {
+            kind: (judge_named(first, sample, kind), judge_named(second, sample, kind)) for kind in TEXT_KINDS
+        }
         refined, counts["edits"] = refine_file(joined, judges, setup.seed, keep_all=setup.keep_all)
         counts["items"] = refined["items_after"]
     if even:

@@ -14,7 +14,7 @@ from itertools import chain, groupby, islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import UserError, refuse_doubled
 from equipoise.data.readers import parquet, tars
 from equipoise.data.readers.captions.json_layouts import (
     CAPTION_NAMES,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_KNOWN = {name for wanted in NAMES.values() for name in wanted}
 _FLICKR = re.compile(r"(.+\.(?:jpe?g|png|webp|gif|bmp))(#\d+)?", re.IGNORECASE)
 
 
@@ -65,7 +66,7 @@ def read_table(path: Path) -> Iterator[RawCaption]:
     where, cells, problem = first
     names = [cell.strip().lower() for cell in cells]
     if {*names} & {*CAPTION_NAMES}:
-        _refuse_doubled(f"{path}, {where}", names)
+        refuse_doubled(f"{path}, {where}", (name for name in names if name in _KNOWN))
         _warn_of_texts(path, tuple(cell for cell in names if cell.startswith(("negative", "positive", "neg_caption"))))
     elif len(cells) == 1 or (len(cells) == 2 and _FLICKR.fullmatch(cells[0])):
         names, rows = ["image", "caption"][-len(cells) :], chain([first], rows)
@@ -92,12 +93,6 @@ def read_table(path: Path) -> Iterator[RawCaption]:
             if match := _FLICKR.fullmatch(photo):
                 photo = match[1]
             yield RawCaption(where, row["caption"], photo, row.get("id"), together=row.get("image_id") or None)
-
-
-def _refuse_doubled(where: str, names: list[str]) -> None:
-    known = {name for wanted in NAMES.values() for name in wanted}
-    if twice := [name for name in names if name in known and names.count(name) > 1]:
-        raise UserError(f"{where}: two columns are called {twice[0]!r}; which one is meant?")
 
 
 @functools.cache  # a file is read twice
@@ -193,9 +188,8 @@ def _columns(path: Path, schema: pyarrow.Schema) -> dict[str, str]:
         )
     for kind in ("caption", "id", "image_id"):
         found[kind] = found[kind][:1]
-    twice = [name for columns in found.values() for name in columns if names.count(name) > 1]
-    if twice:
-        raise UserError(f"{path}: two columns are called {twice[0]!r}; which one is meant?")
+    used = {name for columns in found.values() for name in columns}
+    refuse_doubled(path, (name for name in names if name in used))
     found["image"] = [column for name in found["image"] if (column := _path_column(schema.field(name)))]
     return {kind: columns[0] for kind, columns in found.items() if columns}
 
