@@ -83,7 +83,7 @@ def _each(out: Path, story: Story, jobs: Sequence[Job]) -> Iterator[tuple[Job, F
 
 def _see_training_photos(out: Path, story: Story) -> None:
     """Cache the frozen tower's outputs, so that each finetuning process does not compute them again."""
-    from equipoise.train.data.pooled import pool
+    from equipoise.train.data.batches import pool
 
     if story.recipe("control").freeze is not None:
         photos = dict.fromkeys(item.image for item in story.training["usual"] if item.image is not None)

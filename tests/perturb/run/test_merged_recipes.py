@@ -17,8 +17,7 @@ from equipoise.data.items import Edit, ImageRef, Item, Text, load_items, texts, 
 from equipoise.data.readers.captions.groups import read_captions
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.counts import having
-from equipoise.perturb.run.engine import perturb_file
-from equipoise.perturb.run.ray_engine import read_captions_of, write_captions
+from equipoise.perturb.run.engine import perturb_file, read_captions_of, write_captions
 from equipoise.perturb.run.shards import Parts, shards_of
 
 SUBJECTS = ("a man", "two dogs", "a cat and a dog", "a young boy", "a black cat and a white dog")

@@ -11,8 +11,7 @@ from equipoise.core.errors import UserError
 from equipoise.core.llm_client import LlmSettings
 from equipoise.data.readers.captions.groups import read_captions
 from equipoise.perturb.recipes import Setup
-from equipoise.perturb.run.engine import perturb_file
-from equipoise.perturb.run.ray_engine import read_captions_of, write_captions
+from equipoise.perturb.run.engine import perturb_file, read_captions_of, write_captions
 from equipoise.perturb.run.shards import Parts, shards_of
 
 HAS_RAY = importlib.util.find_spec("ray") is not None

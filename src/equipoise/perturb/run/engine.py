@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -12,12 +15,12 @@ from typing import Any, Literal
 from equipoise import __version__
 from equipoise.core import run_folder
 from equipoise.core.errors import UserError
-from equipoise.core.files import plain_target, read_json, sha256_file, write_json
+from equipoise.core.files import atomic_write, plain_target, read_json, sha256_file, write_json
 from equipoise.core.processes import processes
 from equipoise.core.progress import progress
 from equipoise.data.identity import of_code
 from equipoise.data.items import TEXT_KINDS, Item
-from equipoise.data.readers.captions.groups import caption_files, read_captions
+from equipoise.data.readers.captions.groups import Group, Record, caption_files, read_captions
 from equipoise.language.separability import separability
 from equipoise.perturb.bias.thinning import (
     Judges,
@@ -62,8 +65,6 @@ def perturb_file(
     if engine not in ENGINES:
         raise UserError(f"--engine {engine}: expected one of {', '.join(ENGINES)}")
     if engine == "ray":
-        from equipoise.perturb.run.ray_engine import import_ray
-
         import_ray()
     _check_out(out, captions)
     if dropped is not None:
@@ -155,8 +156,6 @@ def _run(
     with progress(total, f"perturbing ({setup.joined_name})", "captions") as advance:
         waiting = _unfinished(shards_of(read_captions(captions, limit), shard), parts, found, advance)
         if engine == "ray":
-            from equipoise.perturb.run.ray_engine import run_ray
-
             run_ray(setup, parts, waiting, workers, found, advance)
         elif workers == 1 or total <= _FEW * shard:  # done before another process has started
             for work in waiting:
@@ -289,3 +288,80 @@ def sample_items(path: Path, count: int, most: int) -> Iterator[Item]:
         for number, line in enumerate(handle):
             if count <= most or (number + 1) * most // count > number * most // count:
                 yield Item.model_validate_json(line)
+
+
+# The same shards on Ray Data, for corpora that outgrow a machine (extra `scale`). The captions of every unfinished
+# shard are first written beside the parts, so that a row of the dataset is only a file name and the driver's memory
+# stays flat. All machines must see the output folder (NFS, Lustre, a mounted bucket).
+
+
+def run_ray(setup: Setup, parts: Parts, shards: Iterator[Shard], workers: int, found: Found, advance: Advance) -> None:
+    """Shards as tasks of Ray Data; joins the cluster in RAY_ADDRESS, else starts a local one with `workers` cores."""
+    ray = import_ray()
+    files = [{"file": str(write_captions(parts, shard))} for shard in shards]
+    if not files:
+        return
+    started = not ray.is_initialized()
+    if started:
+        _start(ray, workers)
+    try:
+        ray.data.DataContext.get_current().enable_progress_bars = False  # we have our own
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        # Enough blocks to keep all busy to the end, few enough for the driver to keep track of.
+        rows = ray.data.from_items(files, override_num_blocks=min(len(files), 100 * workers))
+        done = rows.map(_Work(setup, parts), num_cpus=1, concurrency=min(workers, len(files)))
+        for row in done.iter_rows():
+            if row["error"]:
+                raise UserError(row["error"])
+            counts = json.loads(row["counts"])
+            found[row["number"]] = counts
+            advance(counts["captions"])
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def import_ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise UserError("--engine ray needs Ray: pip install 'equipoise[scale]'") from None
+    return ray
+
+
+def _start(ray: Any, workers: int) -> None:
+    local = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": workers, "include_dashboard": False}
+    ray.init(log_to_driver=False, logging_level="ERROR", **local)
+
+
+class _Work:
+    """The task of one row: read its captions, run the shard, hand back the counts."""
+
+    def __init__(self, setup: Setup, parts: Parts) -> None:
+        self.setup, self.parts = setup, parts
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, object]:
+        shard = read_captions_of(Path(row["file"]))
+        try:
+            counts = json.dumps(run_shard(self.setup, self.parts, shard))
+        except UserError as error:  # Ray would bury it in an exception of its own
+            return {"number": shard.number, "counts": "", "error": str(error)}
+        return {"number": shard.number, "counts": counts, "error": ""}
+
+
+def write_captions(parts: Parts, shard: Shard) -> Path:
+    path = parts.folder / f"{shard.number:06d}.captions.json"
+    with atomic_write(path) as handle:
+        json.dump(shard, handle)
+    return path
+
+
+def read_captions_of(path: Path) -> Shard:
+    number, groups = json.loads(path.read_text(encoding="utf-8"))
+    return Shard(
+        number,
+        [
+            Group(image, tuple(Record(*record) for record in records), tuple((where, why) for where, why in refused))
+            for image, records, refused in groups
+        ],
+    )
