@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark
+from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.cli import app
 from equipoise.data.items import ImageRef, Item, texts, write_items
 from equipoise.evaluation.record import Number
@@ -22,7 +22,7 @@ BENCHMARK = Benchmark(
     name="toy",
     title="Toy",
     splits={"short": 60, "same": 20},
-    chance=TRIPLE_CHANCE,
+    chance={"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3},
     ties="wrong",
     licence="none",
     citation="Toy 2024",

@@ -30,11 +30,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") 
     """An HTML table; cells are HTML already."""
     head = "".join(f'<th style="text-align:left">{html.escape(one)}</th>' for one in heads)
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
-    return f"{paragraph(title)}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def paragraph(text: str) -> str:
-    return f"<p>{html.escape(text)}</p>" if text else ""
+    above = f"<p>{html.escape(title)}</p>" if title else ""
+    return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def cell(text: object) -> str:

@@ -38,7 +38,6 @@ _NEEDED: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (  # by a metric: 
     ("image", "are not two images and two captions (negative_images, negatives that describe them, \"paired\": true)",
      lambda item: item.paired or _answered(item)),
 )  # fmt: skip
-TRIPLE_CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 
 
 @dataclass(frozen=True)

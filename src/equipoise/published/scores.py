@@ -24,7 +24,6 @@ from equipoise.published.sheets import (
     check_single,
     image_of,
     made,
-    renamed,
     scored,
     two_by_two,
 )
@@ -103,7 +102,7 @@ def valse(sheets: Sequence[ScoreTable]) -> PublishedScores:
         for row in rows:
             ids = waiting.get(row.tags["split"])
             names[row.id] = ids.pop(0) if ids else row.id
-        return renamed(rows, names), items
+        return [row.model_copy(update={"id": names[row.id]}) for row in rows], items
 
     rows = []
     for instrument, key in sorted(keys, key=place):

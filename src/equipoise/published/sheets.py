@@ -110,11 +110,6 @@ def image_of(item: Item) -> str | None:
     return None if item.image is None else item.image.path
 
 
-def renamed(rows: Rows, names: Mapping[str, str]) -> Rows:
-    """The rows under the ids of the items that they are of."""
-    return [row.model_copy(update={"id": names.get(row.id, row.id)}) for row in rows]
-
-
 def check_doubled(problems: Problems, what: str, ids: Iterable[str]) -> None:
     doubled = [id_ for id_, count in Counter(ids).items() if count > 1]
     problems.add_some(f"{what} doubled (two models in one file?)", doubled)

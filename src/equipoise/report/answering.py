@@ -75,7 +75,7 @@ def _card(run: Answered, seed: int, images: Path | None) -> dict[str, object]:
     ]
     label = f"{record.model.spec} on {record.benchmark.name}"
     sentence = f"{label}, {numbers.n:,} questions: {', '.join([*known, *words])}"
-    changed = [row for row in run.rows if len({one.choice for one in row.answers}) > 1 and not _figures(row.answers)]
+    changed = [row for row in run.rows if len({one.choice for one in row.answers}) > 1 and not _several(row)]
     lacking = [what for name, what in _TELLS.items() if numbers[name] is None]
     return {
         "label": label, "sentence": f"{sentence}.", "noise": noise_words(numbers),
@@ -185,6 +185,6 @@ def _sources(run: Answered, images: Path | None) -> list[ImageSource]:
         return []
 
 
-def _figures(given: Sequence[Answer]) -> bool:
-    """Questions with other truths should get other answers."""
-    return len({one.truth for one in given}) > 1
+def _several(row: ItemScores) -> bool:
+    """Whether questions have other truths: they should get other answers."""
+    return len({one.truth for one in row.answers}) > 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -221,7 +221,7 @@ def _command(path: Path, row: Row) -> None:
 
 def _merged(found: dict[Path, Row]) -> list[Row]:
     """A training and its status are one row; a finished command is listed by its results, if it has any."""
-    rows = {path: Row(**vars(row)) for path, row in found.items()}
+    rows = {path: replace(row) for path, row in found.items()}
     results = [path.parent for path, row in rows.items() if row.kind != "command"]
     holding = {above for folder in results for above in (folder, *folder.parents)}
     shown = []

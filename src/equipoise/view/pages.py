@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -27,7 +27,7 @@ from equipoise.data.images import FolderImages, ImageProblem, ImageSource, open_
 from equipoise.evaluation.comparing.folders import compare_folders
 from equipoise.evaluation.metrics import shown
 from equipoise.evaluation.results import Shown, read_result
-from equipoise.report.chapters import Chapter, Entry, read_chapters
+from equipoise.report.chapters import Chapter, read_chapters
 from equipoise.report.comparison import change_words, conclusion, judged, render_compared
 from equipoise.report.curves import curves, findings
 from equipoise.report.gallery import (
@@ -67,7 +67,8 @@ class Opened:
 
     def shown(self, chapter: Chapter, number: int) -> Shown | None:
         """The texts of an item, by its place in the file: a gallery turns pages faster than a file is read."""
-        run, place = next((one.run, int(at[number])) for one, at in _by_entry(chapter) if at[number] >= 0)
+        each = zip(chapter.entries, chapter.places, strict=True)
+        run, place = next((one.run, int(at[number])) for one, at in each if at[number] >= 0)
         path = run.folder.parent / "items.jsonl"
         if path not in self.begins:
             ends = np.flatnonzero(np.frombuffer(path.read_bytes(), np.uint8) == ord("\n"))
@@ -80,10 +81,6 @@ class Opened:
             return Shown.model_validate_json(line)
         except ValidationError:  # the file was exchanged
             return None
-
-
-def _by_entry(chapter: Chapter) -> Iterator[tuple[Entry, NDArray[np.int64]]]:
-    return zip(chapter.entries, chapter.places, strict=True)
 
 
 class Views:
@@ -158,12 +155,11 @@ class Views:
         notes: list[str] = []
         sources = [self._sources(chapter, notes) for chapter in chapters]
         asked = urlencode([("run", at) for at in ats])
-        page = report_page(chapters)
         heading = " against ".join(reversed(names)) if parts else names[0]
         lead = () if parts else [finding(one) for one in chapters]
-        words = {"title": heading, "lead": lead, "findings": (), "opening": parts}
+        page = replace(report_page(chapters), title=heading, lead=lead, findings=(), opening=parts)
         data = frames(chapters) | {"items": f"/items?{asked}"}
-        text = rendered(type(page)(**vars(page) | words), Gallery(data, notes), home="/")
+        text = rendered(page, Gallery(data, notes), home="/")
         return Opened(text, chapters, sources)
 
     def _compared(self, places: Sequence[Path], names: Sequence[str]) -> Markup:
@@ -171,7 +167,7 @@ class Views:
         found = compare_folders(places)
         before, after = names
         named = [one.model_copy(update={"before": before, "after": after}) for one in found.differences]
-        found = type(found)(**vars(found) | {"differences": named})
+        found = replace(found, differences=named)
         rows = [
             (one.benchmark, row.title, change_words(one.changes[row.name]), judged(row, one.changes[row.name]))
             for one in named

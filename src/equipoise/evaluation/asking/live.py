@@ -94,17 +94,14 @@ class Photos:
         return names, pictures
 
 
-def key_of(identity: str, photos: Sequence[str], asked: Asked) -> str:
-    return json.dumps(["answer", ANSWER_CODE, identity, photos, asked.prompt, asked.repeat])
-
-
 def requests(items: Sequence[Item], photos: Photos, ask: Ask, identity: str, seed: int | None) -> Iterator[Request]:
     """All that is asked, photo by photo; photos that cannot be used are left out and noted in `photos`."""
     for number, group in enumerate(by_photo(items, seed)):
         if (known := photos.of(group[0])) is not None:
             for item in group:
                 for asked in questions(item, ask):
-                    yield Request(number, item, asked, key_of(identity, known[0], asked), known[1])
+                    key = json.dumps(["answer", ANSWER_CODE, identity, known[0], asked.prompt, asked.repeat])
+                    yield Request(number, item, asked, key, known[1])
 
 
 def ask_all(
