@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -225,35 +227,13 @@ def _layer_config(text: BertConfig, *, decoder: bool, width: int) -> BlipTextCon
     )
 
 
-_SWIN = [  # Microsoft's names -> transformers'
-    (r"patch_embed\.proj\.", "embeddings.patch_embeddings.projection."),
-    (r"patch_embed\.norm\.", "embeddings.norm."),
-    (r"^layers\.", "encoder.layers."),
-    (r"\.norm1\.", ".layernorm_before."),
-    (r"\.norm2\.", ".layernorm_after."),
-    (r"^norm\.", "layernorm."),
-]
-# transformers gave the inner parts of a block other names between its versions: the one that is there is taken.
-_BLOCK = {
-    "attn.proj": ("attention.o_proj", "attention.output.dense"),
-    "attn.relative_position_bias_table": (
-        "attention.relative_position_bias.relative_position_bias_table",
-        "attention.self.relative_position_bias_table",
-    ),
-    "mlp.fc1": ("mlp.fc1", "intermediate.dense"),
-    "mlp.fc2": ("mlp.fc2", "output.dense"),
-}
-_QKV = (
-    ("attention.q_proj", "attention.self.query"),
-    ("attention.k_proj", "attention.self.key"),
-    ("attention.v_proj", "attention.self.value"),
-)
+_NAMES = tomllib.loads((Path(__file__).parents[1] / "data" / "xvlm.toml").read_text(encoding="utf-8"))
 
 
 def _names(state: State, network: XVLM) -> dict[str, tuple[str, ...]]:
     vision = network.vision.state_dict().keys()
 
-    def there(names: tuple[str, ...]) -> str:
+    def there(names: Sequence[str]) -> str:
         return next(name for name in names if any(f".{name}" in one for one in vision))
 
     ours: dict[str, tuple[str, ...]] = {}
@@ -263,12 +243,14 @@ def _names(state: State, network: XVLM) -> dict[str, tuple[str, ...]]:
             rest = rest.replace("encoder.layer.", "layers.", 1) if rest.startswith("encoder.layer.") else rest
             ours[name] = (rest,)
         elif part == "vision_encoder" and not rest.endswith(("relative_position_index", "attn_mask")):
-            for pattern, new in _SWIN:
+            for pattern, new in _NAMES["swin"].items():
                 rest = re.sub(pattern, new, rest)
             if ".attn.qkv." in rest:
-                ours[name] = tuple(f"vision.{rest.replace('attn.qkv', there(names))}" for names in _QKV)
+                ours[name] = tuple(
+                    f"vision.{rest.replace('attn.qkv', there(names))}" for names in _NAMES["qkv"].values()
+                )
                 continue
-            for old, names in _BLOCK.items():
+            for old, names in _NAMES["block"].items():
                 if f".{old}" in rest:
                     rest = rest.replace(old, there(names))
                     break
