@@ -187,11 +187,12 @@ def _two(names: str) -> tuple[str, str] | None:
     return first, rest[0]
 
 
+Report = dict[str, Any]  # of perturb_file
 _REASONS = 5
 _WIDTH = 52  # of an example's caption
 
 
-def describe(report: dict[str, Any]) -> str:
+def describe(report: Report) -> str:
     """The report for people, in a quarter of a minute: what the captions got, why some got none, what words give away.
 
     All counts and reasons are in the report file, and `--json` prints it.
@@ -238,7 +239,7 @@ def _kept(counts: dict[str, int]) -> str:
     return f"{positives} and {counts['negatives_after']:,} of {counts['negatives_before']:,} negatives kept"
 
 
-def _got(report: dict[str, Any], kind: str) -> list[str]:
+def _got(report: Report, kind: str) -> list[str]:
     """How many captions had a text of this kind before, how many got one, and how many texts that are."""
     had, got = report["had"][f"a {kind}"], report["added"][f"a {kind}"]
     texts = _texts(report, kind)
@@ -249,11 +250,11 @@ def _got(report: dict[str, Any], kind: str) -> list[str]:
     return [*before, f"  {got:>9,}  got a hard {kind} ({share:.1f} % of the captions, {texts:,} texts)"]
 
 
-def _texts(report: dict[str, Any], kind: str) -> int:
+def _texts(report: Report, kind: str) -> int:
     return sum(count for name, count in report["edits"].items() if name.startswith(kind))
 
 
-def _left_out(report: dict[str, Any]) -> list[str]:
+def _left_out(report: Report) -> list[str]:
     """Captions of which nothing can be made, whatever the recipe, each reason with its first place."""
     first = {reason: where for where, reason in reversed(report["refused_at"])}
     shown = list(report["refused"].items())[:_REASONS]
@@ -265,7 +266,7 @@ def _left_out(report: dict[str, Any]) -> list[str]:
     return [*lines, f"             and {more:,} more reasons"] if more > 0 else lines
 
 
-def _why_not(report: dict[str, Any]) -> list[str]:
+def _why_not(report: Report) -> list[str]:
     """The commonest reasons why a caption got no text of a kind, each with an example."""
     found = report["lacking"]
     if not found:
@@ -284,7 +285,7 @@ def _why_not(report: dict[str, Any]) -> list[str]:
     return [*lines, f"  {rest:>9,}  for {len(found) - len(shown):,} other reasons"] if rest else lines
 
 
-def _separability(found: dict[str, Any]) -> list[str]:
+def _separability(found: Report) -> list[str]:
     """One line: which of a caption and its edit is the caption, asked of a judge that never sees the image."""
     shares = []
     for kind in ("positive", "negative"):
@@ -303,12 +304,12 @@ def _separability(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def _percent(number: dict[str, Any]) -> str:
+def _percent(number: Report) -> str:
     low, high = number["interval"]
     return f"{100 * number['accuracy']:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
 
 
-def _where_and_next(out: Path, report: Path, found: dict[str, Any], dropped: Path | None) -> str:
+def _where_and_next(out: Path, report: Path, found: Report, dropped: Path | None) -> str:
     """Where everything is, and the next command that fits what these items have: images, positives, negatives."""
     items = shlex.quote(str(out))
     listed = f"every caption and candidate that was refused is in {dropped}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -87,8 +87,8 @@ def curves(out: Path, rows: Sequence[Row]) -> Markup:
     return el("div", *(one for one in drawn if one is not None), class_="figures")
 
 
-def _points(rows: Sequence[Row], value: Any) -> list[Point]:
-    return [(row["step"], math.nan if value(row) is None else value(row)) for row in rows]
+def _points(rows: Sequence[Row], value: Callable[[Row], float | None]) -> list[Point]:
+    return [(row["step"], math.nan if (found := value(row)) is None else found) for row in rows]
 
 
 def chosen(out: Path) -> int | None:
@@ -133,7 +133,7 @@ def findings(out: Path, rows: Sequence[Row]) -> list[str]:
     return said
 
 
-def _overlap(one: Any, other: Any) -> bool:
+def _overlap(one: Sequence[float] | None, other: Sequence[float] | None) -> bool:
     return bool(one and other) and max(one[0], other[0]) <= min(one[1], other[1])
 
 
@@ -228,7 +228,9 @@ def _chart(
     return figure(title, how, Markup("").join(shown), _summary(lines) if data is None else data)
 
 
-def _path(points: Sequence[Point], last: int, height: Any, colour: str, dash: str | None) -> Markup:
+def _path(
+    points: Sequence[Point], last: int, height: Callable[[float], float], colour: str, dash: str | None
+) -> Markup:
     """A curve, which breaks where its value is not finite."""
     placed = [(COLUMNS * step / last, value) for step, value in points]
     path = ""

@@ -19,7 +19,7 @@ from functools import cached_property
 from importlib import resources
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -277,35 +277,42 @@ def _swatches() -> str:
     return "".join(rules)
 
 
-Group = tuple[str, str, list[Any], Comparison | None]  # heading, a word on it, rows, and what changed
+class Row(NamedTuple):
+    """A row of a table; the gallery has the items of a run of a chapter."""
+
+    label: str
+    words: str
+    numbers: Numbers
+    chapter: int | None = None
+    run: int | None = None
+    letters: Mapping[str, str] = {}  # never written to
+
+
+Group = tuple[str, str, list[Row], Comparison | None]  # heading, a word on it, rows, and what changed
 
 
 def _headline(chapters: Sequence[Chapter]) -> list[Group]:
-    """The groups of the first table; a row has label, words, numbers, chapter, run and letters."""
+    """The groups of the first table."""
     groups = []
     for number, chapter in enumerate(chapters):
-        rows: list[object] = []
+        rows: list[Row] = []
         for run, entry in enumerate(chapter.entries):
-            rows.append((printable(entry.label), printable(entry.about), entry.numbers, number, run, entry.letters))
+            rows.append(Row(printable(entry.label), printable(entry.about), entry.numbers, number, run, entry.letters))
         for point in chapter.elsewhere:
-            rows.append((printable(point.label), f"reported: {printable(point.source)}", point.numbers, None, None, {}))
-        for label, words, numbers in floors(chapter):
-            rows.append((label, words, numbers, None, None, {}))
+            rows.append(Row(printable(point.label), f"reported: {printable(point.source)}", point.numbers))
+        rows += [Row(*floor) for floor in floors(chapter)]
         groups.append((printable(chapter.title), chapter.average, rows, chapter.change))
     return groups
 
 
 def _columns(groups: Sequence[Group]) -> list[MetricInfo]:
     """The metrics of a table's heads; a difference (drop) stands behind the one it is of."""
-    numbers = [row[2].metrics for _, _, rows, _ in groups for row in rows]
+    numbers = [row.numbers.metrics for _, _, rows, _ in groups for row in rows]
     return [metric for metric in shown(numbers, "texts", always=True) if metric.less is None]
 
 
 def _table_groups(table: Table) -> list[Group]:
-    return [
-        (title, "", [(label, "", numbers, None, None, {}) for label, numbers in rows], None)
-        for title, rows in table.groups
-    ]
+    return [(title, "", [Row(label, "", numbers) for label, numbers in rows], None) for title, rows in table.groups]
 
 
 def _example(chapters: Sequence[Chapter], gallery: Gallery) -> dict[str, Any] | None:
