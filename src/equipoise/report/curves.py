@@ -66,8 +66,8 @@ def curves(out: Path, rows: Sequence[Row]) -> Markup:
     last = max((row["step"] for row in rows), default=1) or 1
     marks = _marks(out, judged)
     names = list(dict.fromkeys(name for row in steps for name in row["parts"]))
-    parts = {name: _points(steps, lambda row, name=name: row["parts"].get(name)) for name in names}
-    losses = [Curve("loss", _points(steps, lambda row: row["loss"]))]
+    parts = {name: _points(steps, [row["parts"].get(name) for row in steps]) for name in names}
+    losses = [Curve("loss", _points(steps, [row["loss"] for row in steps]))]
     losses += [Curve(name, points) for name, points in parts.items() if not name.startswith(THRESHOLD)]
     thresholds = [Curve(name.removeprefix(THRESHOLD), parts[name]) for name in names if name.startswith(THRESHOLD)]
     single = (
@@ -80,15 +80,15 @@ def curves(out: Path, rows: Sequence[Row]) -> Markup:
         _chart("Loss", "The loss and its parts, which are not weighted.", losses, last, marks),
         _chart("Thresholds", "The margins that the ranking loss asks for, in logits.", thresholds, last, marks),
         *(
-            _chart(title, how, [Curve(title, _points(steps, lambda row, of=of: row.get(of)))], last, marks)
+            _chart(title, how, [Curve(title, _points(steps, [row.get(of) for row in steps]))], last, marks)
             for title, how, of in single
         ),
     ]
     return el("div", *(one for one in drawn if one is not None), class_="figures")
 
 
-def _points(rows: Sequence[Row], value: Callable[[Row], float | None]) -> list[Point]:
-    return [(row["step"], math.nan if (found := value(row)) is None else found) for row in rows]
+def _points(rows: Sequence[Row], values: Sequence[float | None]) -> list[Point]:
+    return [(row["step"], math.nan if value is None else value) for row, value in zip(rows, values, strict=True)]
 
 
 def chosen(out: Path) -> int | None:
@@ -134,7 +134,7 @@ def findings(out: Path, rows: Sequence[Row]) -> list[str]:
 
 
 def _overlap(one: Sequence[float] | None, other: Sequence[float] | None) -> bool:
-    return bool(one and other) and max(one[0], other[0]) <= min(one[1], other[1])
+    return one is not None and other is not None and max(one[0], other[0]) <= min(one[1], other[1])
 
 
 def _title(name: str) -> str:
