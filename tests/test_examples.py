@@ -43,8 +43,8 @@ def run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 
 @pytest.mark.slow
-def test_own_model(tmp_path: Path) -> None:
-    done = run(tmp_path, "own_model.py")
+def test_own_model(run_here: Run) -> None:
+    done = run_here("own_model.py")
     assert done.returncode == 0, done.stderr
     assert "Brittleness" in done.stdout and "120" in done.stdout
 

@@ -16,6 +16,7 @@ import importlib
 import json
 import logging
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import (
     BuiltinFunctionType,
@@ -75,6 +76,11 @@ def _digest(*parts: str | bytes) -> bytes:
     return found.digest()
 
 
+# The parts of a network have the same few attributes and empty dicts of hooks, thousands of times.
+_pair = functools.lru_cache(20_000)(_digest)
+_NO_HOOKS: OrderedDict[object, object] = OrderedDict()
+
+
 def _is_flat(value: Any) -> bool:
     """Whether its repr is its whole content; a vocabulary of 50,000 words is hashed in one go."""
     kind = type(value)
@@ -91,6 +97,8 @@ class _Walk:
 
     def of(self, value: object) -> bytes:
         kind = type(value)
+        if kind is OrderedDict and not value and not vars(value):
+            value = _NO_HOOKS  # hashed once
         if _is_flat(value):
             return _digest(kind.__name__, repr(value))
         if id(value) in self._done:
@@ -110,7 +118,7 @@ class _Walk:
 
     def _named(self, tag: str, values: Mapping[Any, Any]) -> bytes:
         """Of attributes: the order in which they were set does not matter."""
-        return _digest(tag, *(_digest(str(name), self.of(values[name])) for name in sorted(values, key=str)))
+        return _digest(tag, *(_pair(str(name), self.of(values[name])) for name in sorted(values, key=str)))
 
     def _content(self, value: Any, kind: type) -> bytes:
         if kind in (list, tuple):
@@ -178,8 +186,7 @@ class _Walk:
         backend = getattr(value, "backend_tokenizer", None) if is_installed(type(value).__module__) else None
         if backend is None or not hasattr(backend, "to_str"):
             return None
-        state = json.loads(backend.to_str())
-        about = json.dumps({name: part for name, part in state.items() if name not in ("padding", "truncation")})
+        about = _without_calls(backend.to_str())
         own = {name: part for name, part in vars(value).items() if part is not backend}
         return _digest(self.of(type(value)), about, self._named("tokenizer", own))
 
@@ -259,6 +266,11 @@ class _Walk:
         for inner in code.co_consts:
             if isinstance(inner, CodeType):
                 yield from self._references(inner, names)
+
+
+@functools.lru_cache(2)  # a model is asked for its state when it is loaded, and whenever it is used
+def _without_calls(state: str) -> str:
+    return json.dumps({name: part for name, part in json.loads(state).items() if name not in ("padding", "truncation")})
 
 
 def _cell(cell: CellType) -> tuple[object, ...]:
