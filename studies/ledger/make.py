@@ -27,7 +27,7 @@ from equipoise.core.run_folder import write_own
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.report import svg
 from equipoise.report.gallery import embedded
-from equipoise.report.page import page_part
+from equipoise.report.html import page_part
 from studies.harness import table
 from studies.harness.inputs import arguments
 from studies.ledger import twice

@@ -20,7 +20,8 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval
 from equipoise.evaluation.results import record_hash
 from equipoise.report.chapters import Chapter, Point, read_chapters
-from equipoise.report.page import Page, Table, finding, report_page, templates, write_page
+from equipoise.report.html import templates
+from equipoise.report.page import Page, Table, finding, report_page, write_page
 from equipoise.report.tradeoff import HEIGHT, Mark, scatter
 
 Runs = Callable[..., list[Path]]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.studies.conftest import modules_of
 
-from equipoise.report.svg import ticks
+from equipoise.report.html import ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 Chart = Callable[[Any, str, str], str]

@@ -15,8 +15,8 @@ from equipoise.demo.stories import BASE, CONTROL, OURS, ROWS, USUAL, Column
 from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report.comparison import change_words
+from equipoise.report.html import at, axis, el, figure, line, row, strip, table
 from equipoise.report.orderings import CLASSES, classify_all
-from equipoise.report.svg import at, axis, el, figure, line, row, strip, table
 from equipoise.report.tables import signed
 
 

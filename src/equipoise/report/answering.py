@@ -27,8 +27,8 @@ from equipoise.evaluation.results import Shown, read_shown
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report.footnotes import answer_rows, noise_words
 from equipoise.report.gallery import from_run, small_picture
-from equipoise.report.page import MARK, page_part, templates
-from equipoise.report.svg import axis, el, figure, line, row, strip, table
+from equipoise.report.html import axis, el, figure, line, page_part, row, strip, table, templates
+from equipoise.report.page import MARK
 from equipoise.report.tables import percent
 
 SHOWN = 24  # items: up to two thirds of them with answers that changed

@@ -15,8 +15,7 @@ from equipoise.core.errors import printable
 from equipoise.core.files import read_text
 from equipoise.core.run_folder import claim_of, write_own
 from equipoise.evaluation.metrics import METRICS
-from equipoise.report.page import page_part, templates
-from equipoise.report.svg import (
+from equipoise.report.html import (
     Point,
     at,
     axis,
@@ -25,7 +24,9 @@ from equipoise.report.svg import (
     key,
     line,
     model_mark,
+    page_part,
     table,
+    templates,
     ticks,
     visible,
 )

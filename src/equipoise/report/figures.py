@@ -15,8 +15,8 @@ from equipoise.core.stats import Floats
 from equipoise.evaluation.metrics import METRICS, shown
 from equipoise.evaluation.record import ItemNumbers, Numbers
 from equipoise.report.chapters import Chapter
+from equipoise.report.html import at, axis, el, figure, key, line, link, model_mark, row, strip, table, top
 from equipoise.report.orderings import CLASSES, OUTCOMES, shares
-from equipoise.report.svg import at, axis, el, figure, key, line, link, model_mark, row, strip, table, top
 from equipoise.report.tables import in_words, percent, share, some_without_positive
 from equipoise.report.tradeoff import plane
 

@@ -8,7 +8,6 @@ forbids every request and every script but ours, whatever captions and tags hold
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import logging
 import random
@@ -16,12 +15,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import resources
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from equipoise import __version__
@@ -38,6 +35,7 @@ from equipoise.report.chapters import Chapter, Entry, floors
 from equipoise.report.comparison import VERDICT, change_words, judged, p_words
 from equipoise.report.figures import figures
 from equipoise.report.gallery import Gallery, build_gallery, embedded, picture_of
+from equipoise.report.html import page_part, policy, templates
 from equipoise.report.orderings import CLASSES
 from equipoise.report.tables import percent, share, signed, some_without_positive
 
@@ -235,35 +233,6 @@ def rendered(page: Page, gallery: Gallery, home: str = "") -> str:
         "data": embedded(gallery.data) if gallery.data else "",
     }
     return template.render(**parts)
-
-
-def policy(script: str, remote: bool) -> str:
-    """A page may run its own script and nothing else; a page of `equipoise view` may ask its own server."""
-    own = " 'self'; connect-src 'self'" if remote else ""
-    return f"default-src 'none'; img-src data:{own}; style-src 'unsafe-inline'; script-src '{digest(script)}'"
-
-
-def templates(package: str) -> Environment:
-    """The templates of a room: text is escaped, and a name that is missing is an error."""
-    found = Environment(loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    found.filters["code"] = _code
-    return found
-
-
-def _code(text: str) -> Markup:
-    """Words between backticks, as the terminal has them, as HTML's code; everything escaped."""
-    parts = re.split(r"`([^`]+)`", text)
-    code = Markup("<code>{}</code>")
-    return Markup("").join(code.format(part) if place % 2 else part for place, part in enumerate(parts))
-
-
-def page_part(name: str, room: str = "report") -> str:
-    return resources.files(f"equipoise.{room}").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def digest(text: str) -> str:
-    """The script's hash for the Content-Security-Policy."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _swatches() -> str:

@@ -23,7 +23,7 @@ from equipoise.evaluation.record import Change, Interval, ModelCard, RunRecord
 from equipoise.evaluation.results import find_runs
 from equipoise.report.chapters import Chapter
 from equipoise.report.comparison import points
-from equipoise.report.svg import COLOURS, MARKS, at, axis, el, figure, key, line, model_mark, scale, table, top
+from equipoise.report.html import COLOURS, MARKS, at, axis, el, figure, key, line, model_mark, scale, table, top
 from equipoise.report.tables import percent
 
 HEIGHT = 300.0

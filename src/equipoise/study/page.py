@@ -13,7 +13,7 @@ from equipoise.core.run_folder import write_own
 from equipoise.data.images import open_source
 from equipoise.data.items import Item
 from equipoise.report.gallery import embedded, picture_of
-from equipoise.report.page import digest, page_part, templates
+from equipoise.report.html import digest, page_part, templates
 from equipoise.study.questions import IMAGES, Study, page_of, picture_name, screen
 
 MARK = '<meta name="generator" content="equipoise audit">'

@@ -40,7 +40,8 @@ from equipoise.report.gallery import (
     share_of,
     small_picture,
 )
-from equipoise.report.page import finding, page_part, policy, rendered, report_page, templates
+from equipoise.report.html import page_part, policy, templates
+from equipoise.report.page import finding, rendered, report_page
 from equipoise.report.tables import render, result_rows
 from equipoise.train.run.log import LOG, read_log
 from equipoise.view.listing import RESULT, Listing, Row, refuse_links, version

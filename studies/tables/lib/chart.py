@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import groupby
 
-from equipoise.report.svg import Point, ticks, visible
+from equipoise.report.html import Point, ticks, visible
 
 _WIDTH, _HEIGHT = 800, 450
 _LEFT, _TOP, _BOTTOM = 70, 20, 55

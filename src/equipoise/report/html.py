@@ -1,4 +1,5 @@
-"""Elements of figures and tables: HTML and SVG as safe strings, and marks that differ in shape as well as in colour.
+"""Parts of pages and figures: HTML and SVG as safe strings, marks that differ in shape as well as in colour,
+templates, and the policy that lets a page run its own script only.
 
 Positions along x are percentages, so a figure is as wide as its place and its text is never scaled: a phone and a
 printed page get the same letters.
@@ -6,10 +7,15 @@ printed page get the same letters.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
+import re
 from collections.abc import Iterable, Sequence
+from importlib import resources
 from itertools import groupby
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 MARKS = {  # shape: its path around 0, 0; models take them in this order
@@ -129,3 +135,32 @@ def ticks(values: Sequence[float], least: float = 0.0, about: int = 8) -> list[f
     power = 10.0 ** math.floor(math.log10(rough))
     step = max(least, next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999))
     return [round(index * step, 12) for index in range(math.floor(low / step), math.ceil(high / step) + 1)]
+
+
+def policy(script: str, remote: bool) -> str:
+    """A page may run its own script and nothing else; a page of `equipoise view` may ask its own server."""
+    own = " 'self'; connect-src 'self'" if remote else ""
+    return f"default-src 'none'; img-src data:{own}; style-src 'unsafe-inline'; script-src '{digest(script)}'"
+
+
+def templates(package: str) -> Environment:
+    """The templates of a room: text is escaped, and a name that is missing is an error."""
+    found = Environment(loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    found.filters["code"] = _code
+    return found
+
+
+def _code(text: str) -> Markup:
+    """Words between backticks, as the terminal has them, as HTML's code; everything escaped."""
+    parts = re.split(r"`([^`]+)`", text)
+    code = Markup("<code>{}</code>")
+    return Markup("").join(code.format(part) if place % 2 else part for place, part in enumerate(parts))
+
+
+def page_part(name: str, room: str = "report") -> str:
+    return resources.files(f"equipoise.{room}").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def digest(text: str) -> str:
+    """The script's hash for the Content-Security-Policy."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
