@@ -1,4 +1,4 @@
-"""What extensions are made of: metrics, benchmarks, edits, losses, models. docs/extending.md has an example of each.
+"""The parts of extensions: metrics, benchmarks, edits, losses, models. docs/extending.md has an example of each.
 
 `equipoise`, `equipoise.extend` and `equipoise.integrations` are public, and nothing else is. A public name that goes
 away warns for one minor version first. What a file format holds is stated in docs/files.md and has a version of its

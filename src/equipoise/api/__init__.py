@@ -1,1 +1,1 @@
-"""What `import equipoise` gives: the verbs as functions, for notebooks and scripts (docs/python.md)."""
+"""The verbs as functions, as `import equipoise` gives them, for notebooks and scripts (docs/python.md)."""

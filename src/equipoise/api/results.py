@@ -274,7 +274,7 @@ class Diff:
 
 @dataclass(frozen=True, repr=False)
 class Audited:
-    """What is wrong with the texts of items. `record` is what `equipoise audit --json` prints."""
+    """The problems of items' texts. `record` is printed by `equipoise audit --json`."""
 
     record: Audit
     given: Sequence[Item]

@@ -208,7 +208,7 @@ def doctor(model: AnyModel | Any, *, device: str = "auto", dtype: str = "float32
 
 @for_python
 def audit(items: Any, *, source: str | Path | None = None, seed: int = 0) -> Audited:
-    """What is wrong with the texts of a benchmark, and how many answers they give away without the image.
+    """Find problems in a benchmark's texts, and count the answers that the texts give away without the image.
 
     `items` as in `evaluate`. `clean` of the result has the items that are left.
     """

@@ -1,4 +1,4 @@
-"""What an edit changed in a caption, and checks for four ways in which edits go wrong.
+"""Finds the words that an edit changed, and checks for four ways in which edits go wrong.
 
 They change part of a word, another word than recorded, part of a compound preposition, or replace a word by a
 near-synonym. Each check returns what is wrong, or None. Without recorded edits, the checks compare the texts.

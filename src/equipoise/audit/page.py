@@ -63,7 +63,7 @@ def verdict(audit: Audit) -> str:
 
 
 def advice(audit: Audit) -> str:
-    """What else to look at, and what gives the answers away."""
+    """The next check to read, and the strongest shortcut."""
     others = [check for check in audit.checks if check.count and not check.bad]
     texts = ""
     if others:

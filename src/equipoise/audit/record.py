@@ -107,7 +107,7 @@ class LabelCase(_Record):
 
 
 class Court(_Record):
-    """What `equipoise audit --models` finds; `queue` has the most suspicious items first."""
+    """The record of `equipoise audit --models`; `queue` has the most suspicious items first."""
 
     made_by: str = "equipoise audit"
     schema_version: int = SCHEMA

@@ -25,7 +25,7 @@ Number = Annotated[float, Field(strict=False)]
 
 
 class Record(Raw):
-    """What the records of both files have; SWAP reads one of them as well."""
+    """The common fields of both files; SWAP reads one of them as well."""
 
     image_path: str  # relative to the folder images of ARO's archive
     bbox_x: Number

@@ -134,7 +134,7 @@ class _Average(BaseModel):
 
 
 class _Facts(BaseModel):
-    """What a user's own file of facts may say."""
+    """The fields allowed in a user's own file of facts."""
 
     model_config = _Written
     title: str = ""

@@ -44,12 +44,12 @@ class Ceilings(BaseModel):
 
     @property
     def best_original(self) -> float:
-        """What a model with CLIP's tokenizer can reach."""
+        """The highest Original accuracy with CLIP's tokenizer."""
         return 1 - self.forced_ties / max(1, self.items)
 
     @property
     def best_original_without_order(self) -> float:
-        """What a model that hears no order can reach."""
+        """The highest Original accuracy of a model that ignores word order."""
         return 1 - self.same_words / max(1, self.items)
 
     @property
@@ -78,14 +78,14 @@ class Ceilings(BaseModel):
 
 
 def as_read(text: str) -> str:
-    """What CLIP's tokenizer makes of a text, before its merges: tokens with a space between."""
+    """The text in the tokens of CLIP's tokenizer before its merges, with a space between."""
     if "&" in text:
         text = html.unescape(html.unescape(text))
     return " ".join(_TOKEN.findall(text.lower()))
 
 
 def _heard(read: str, context: int) -> str:
-    """What of a text's tokens a model reads, at most; a text of fewer letters than tokens is not cut."""
+    """The tokens within a model's context; a text of fewer letters than tokens is not cut."""
     return read if len(read) < 2 * (context - 2) else " ".join(read.split(" ")[: context - 2])
 
 

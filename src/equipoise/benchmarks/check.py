@@ -46,7 +46,7 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What `check` found. `ok` is False where a run would fail or would not be the published benchmark."""
+    """The findings of `check`. `ok` is False where a run would fail or would not be the published benchmark."""
 
     items: int
     images: int

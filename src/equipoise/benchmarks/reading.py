@@ -88,7 +88,7 @@ def _some(names: Sequence[str], shown: int = 8) -> str:
 
 
 class Case(NamedTuple):
-    """What a benchmark's reader makes of a record: an Item without its id and its tag `split`, which `read` adds."""
+    """A record as a benchmark's reader returns it: an Item without its id and its tag `split`, which `read` adds."""
 
     key: str  # names the case within its split
     image: ImageRef | None

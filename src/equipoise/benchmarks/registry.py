@@ -238,7 +238,7 @@ def load_file(path: Path, splits: Sequence[str]) -> Sequence[Item]:
 
 
 def of_file(path: Path, items: Sequence[Item]) -> Benchmark:
-    """What can be said about a user's file: its splits, and chance, the mean over its items."""
+    """The facts of a user's file: its splits, and chance, the mean over its items."""
     import numpy as np  # `bench list` needs none of it
 
     from equipoise.core import stats

@@ -324,8 +324,8 @@ def demo(
     device: str = typer.Option("auto", help="with --captions: auto, cpu, cuda or mps"),
     as_json: bool = typer.Option(False, "--json", help="the table as JSON"),
 ) -> None:
-    """What hard-negative finetuning does, in minutes. Evaluate, finetune, compare, report; no GPU, no download. On
-    drawn pictures, or with --captions, --images and --model on your own."""
+    """Show what hard-negative finetuning does, in minutes. Evaluate, finetune, compare, report; no GPU, no download.
+    On drawn pictures, or with --captions, --images and --model on your own."""
     own = {"--captions": captions, "--images": images, "--model": model}
     if any(own.values()) and not all(own.values()):
         raise UserError(f"the demo on your own photos needs {', '.join(name for name in own if not own[name])} as well")

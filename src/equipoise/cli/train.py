@@ -186,7 +186,7 @@ def train(
 
 
 def _changed(paper: Recipe, quick: Recipe) -> str:
-    """What --quick sets, next to what the recipe would have; what --set names is the user's own choice."""
+    """The settings of --quick and the recipe's own values; settings named with --set are the user's choice."""
     from equipoise.train.recipes import SETTINGS, setting_of, written
 
     pairs = [(name, setting_of(paper, name), setting_of(quick, name)) for name in SETTINGS]
@@ -257,7 +257,7 @@ def _model(spec: str, device: str) -> Trainable:
 
 
 def _evaluation(watch: Path | None, images: Path | None) -> Evaluation | None:
-    """What --watch asks for, refused now where it would fail after the first epoch.
+    """The evaluation of --watch. Problems are refused now, not after the first epoch.
 
     The best checkpoint is that of the highest Augmented accuracy: a model that learnt to call every change wrong has
     a high Original accuracy, and is what this package exists to avoid. Items without hard positives leave only that.
@@ -297,7 +297,7 @@ def _evaluation(watch: Path | None, images: Path | None) -> Evaluation | None:
 
 
 def _before_and_after(base: str, made: str, watch: Path, images: Path, out: Path, device: str) -> None:
-    """What training gained on the watched items, and next to it what retrieval among their photos lost: paired.
+    """The paired changes of the watched items' metrics and of retrieval among their photos.
 
     Both models are judged into OUT/before and OUT/after, which `compare` and `report` take.
     """

@@ -24,7 +24,7 @@ class Busy(UserError):
 
 
 class InTheWay(UserError):
-    """What lies there is not ours, or not what would be written: nothing is overwritten."""
+    """A file that is not ours, or differs from the one to be written: nothing is overwritten."""
 
 
 class Unreachable(UserError):
@@ -80,7 +80,7 @@ def listed(lines: Sequence[str], shown: int = 5) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What another program's error says, in a line."""
+    """The first line of another program's error."""
     return str(error).strip().split("\n")[0][:300] or type(error).__name__
 
 

@@ -171,7 +171,7 @@ def no_such_file(path: Path) -> UserError:
 
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[None]:
-    """What reading a file may raise, as errors for people."""
+    """Raise the errors of reading a file as UserError."""
     try:
         yield
     except FileNotFoundError:

@@ -93,7 +93,7 @@ class LlmSettings:
         return found
 
     def identity(self) -> dict[str, Any]:
-        """What the answers depend on. The address counts: two servers may use one name for two models."""
+        """The settings that answers depend on. The address counts: two servers may use one name for two models."""
         return {
             "server": self.shown.rstrip("/"),
             "model": self.model,

@@ -24,7 +24,7 @@ class CodeRevision(BaseModel):
 
 
 class Environment(BaseModel):
-    """What numbers may depend on besides model and data."""
+    """The versions and platform that numbers may depend on besides model and data."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     equipoise: str

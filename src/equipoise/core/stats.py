@@ -282,8 +282,8 @@ class Average(NamedTuple):
         return weighted_mean(self.drawn, self.weights)
 
     def interval(self, column: int, level: float = LEVEL) -> tuple[float, float]:
-        """Of a share: Wilson's interval of as many independent items as have the variance of the resamples, with
-        Student's t.
+        """The interval of a share: Wilson's, for as many independent items as have the variance of the resamples,
+        with Student's t.
 
         If few images have a wrong item, they say little of how alike the items of an image are. So the variance moves
         towards that of items all alike, as half an image more of that kind would move it.
@@ -308,7 +308,7 @@ class Average(NamedTuple):
         return max(0.0, value - math.hypot(down, *lower)), min(1.0, value + math.hypot(up, *upper))
 
     def change(self, column: int, level: float = LEVEL) -> tuple[float, float]:
-        """Of a difference: percentiles of the resamples, wider where no image was seen on one side of zero."""
+        """The interval of a difference: percentiles of the resamples, wider where no image is on one side of zero."""
         parts, drawn = self.parts[:, column], self.drawn[:, :, column]
         there = ~np.isnan(parts)
         share = np.where(there, self.weights, 0.0) / self.weights[there].sum()

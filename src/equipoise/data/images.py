@@ -141,7 +141,7 @@ def _rgb(image: Image.Image, ref: ImageRef) -> Image.Image:
 
 @contextlib.contextmanager
 def _problems_of(ref: ImageRef) -> Iterator[None]:
-    """What Pillow raises, as an ImageProblem."""
+    """Raise Pillow's errors as an ImageProblem."""
     try:
         yield
     except (UnidentifiedImageError, KeyError):  # KeyError: a kind that this Pillow does not know at all

@@ -62,7 +62,7 @@ class _Record(BaseModel):
 
 
 class Edit(_Record):
-    """What was changed between the caption and a hard positive or negative."""
+    """The change between the caption and a hard positive or negative."""
 
     op: Operation
     target: Target | None = None

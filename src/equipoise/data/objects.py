@@ -117,7 +117,7 @@ class _Walk:
         return _digest(tag, *(self.of(one) for one in values))
 
     def _named(self, tag: str, values: Mapping[Any, Any]) -> bytes:
-        """Of attributes: the order in which they were set does not matter."""
+        """A hash of attributes; the order in which they were set does not matter."""
         return _digest(tag, *(_pair(str(name), self.of(values[name])) for name in sorted(values, key=str)))
 
     def _content(self, value: Any, kind: type) -> bytes:

@@ -92,7 +92,7 @@ def _see_training_photos(out: Path, story: Story) -> None:
 
 
 def _cache(out: Path) -> contextlib.closing[EmbeddingCache]:
-    """Of images and texts: models share the image tower, and tests share captions."""
+    """A cache of images and texts: models share the image tower, and tests share captions."""
     return contextlib.closing(EmbeddingCache(out / "cache"))
 
 

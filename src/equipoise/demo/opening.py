@@ -75,7 +75,7 @@ def _order(scores: ItemScores) -> Markup:
 
 
 def chart(found: Table, columns: Sequence[Column]) -> Markup:
-    """What finetuning changed compared with captions alone, with a panel for each model."""
+    """The changes by finetuning compared with captions alone, in a panel for each model."""
     about = {one.label: one.about for one in ROWS}
     most = max(100 * abs(bound) for changes in found.values() for one in changes.values() for bound in one.interval)
     end = 20 * max(1, math.ceil(most / 20))  # points at both ends of the axis
@@ -101,7 +101,7 @@ def _row(title: str, one: Change, end: int) -> Markup:
     tone = "hollow" if not one.significant else "gain" if value > 0 else "loss"
 
     def percent(change: float) -> float:
-        """Of the panel's width."""
+        """The position of a change, in percent of the panel's width."""
         return 50 + 50 * 100 * change / end
 
     left, right = percent(one.interval.low), percent(one.interval.high)

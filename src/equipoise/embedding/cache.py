@@ -204,7 +204,7 @@ class Ranks:
         return list(values[start:end])
 
     def exchange(self, part: T) -> list[T]:
-        """What every process has for the others, in their order."""
+        """The parts of all processes, in their order."""
         if self.count == 1:
             return [part]
         import torch.distributed as dist
@@ -241,7 +241,7 @@ class ScoringOptions:
 
 @dataclass(kw_only=True)
 class Work:
-    """What every way of asking a model leaves behind."""
+    """The by-products of scoring, for every kind of model."""
 
     bad: dict[ImageRef, str] = field(default_factory=dict)  # photos that cannot be used, and why
     digests: dict[str, bytes] = field(default_factory=dict)  # path -> SHA-256 of the photo

@@ -108,7 +108,7 @@ def decoded(
 def _threads(
     workers: int, worker: _Worker, jobs: Sequence[Sequence[str]], ahead: int, meanwhile: Callable[[], bool]
 ) -> Iterator[Iterator[Made]]:
-    """What each job makes, in order."""
+    """The result of each job, in order."""
     pool = ThreadPoolExecutor(workers)
 
     def each() -> Iterator[Made]:

@@ -207,7 +207,7 @@ def unit(vectors: object, expected: int, method: str) -> Vector:
 
 
 def _checked(answer: Callable[[], Any], expected: int, method: str) -> PendingRows:
-    """What a model will have answered, once it is waited for."""
+    """Waits for a model's answer and checks its shape."""
     return lambda: unit(answer(), expected, method)
 
 
@@ -343,7 +343,7 @@ class Texts:
         return [(name, content) for name, content in new.items() if name not in there]
 
     def _contents(self, strings: list[str]) -> Sequence[Content]:
-        """What the model is given of each: its tokens, or the text itself."""
+        """The model's input for each text: its tokens, or the text itself."""
         if not self._by_tokens:
             return strings
         found = self.model.tokenize(strings)

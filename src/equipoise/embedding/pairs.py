@@ -190,7 +190,7 @@ class _Work:
         return {"pairs": pairs, "images": images, "pairs_scored": self.asked, "texts_cut": self.texts.cut}
 
     def _summed(self, counts: Sequence[dict[str, int]]) -> dict[str, int]:
-        """Of all processes; each has tokenized all texts."""
+        """The counts of all processes; each has tokenized all texts."""
         return {name: sum(one[name] for one in counts) for name in counts[0]} | {"texts_cut": self.texts.cut}
 
     def _unasked(self, names: Mapping[str, bytes], image: Any) -> list[_Pair]:

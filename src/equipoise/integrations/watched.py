@@ -1,4 +1,4 @@
-"""What all integrations share: items that are measured within some seconds, and a model that does not notice it."""
+"""Measures items within seconds during training and leaves the model's state as it was: shared by all integrations."""
 
 from __future__ import annotations
 

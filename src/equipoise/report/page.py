@@ -78,7 +78,7 @@ class Page:
 
     @cached_property
     def figures(self) -> list[list[Markup]]:
-        """Of each chapter."""
+        """The figures of each chapter."""
         return [figures(chapter, number) for number, chapter in enumerate(self.chapters)]
 
 

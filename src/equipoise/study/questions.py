@@ -144,7 +144,7 @@ def screen(study: Study, annotator: str) -> list[dict[str, object]]:
 
 
 def problem_of(study: Study, question: Question, value: Value) -> str:
-    """What is wrong with an answer to a question, or ""."""
+    """The problem of an answer to a question, or ""."""
     return (_rank_problem if study.ask == "rank" else _pair_problem)(value, len(question.texts))
 
 

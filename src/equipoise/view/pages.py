@@ -164,7 +164,7 @@ class Views:
         return Opened(text, chapters, sources)
 
     def _compared(self, places: Sequence[Path], names: Sequence[str]) -> Markup:
-        """What `equipoise compare` finds."""
+        """The page of `equipoise compare`."""
         found = compare_folders(places)
         before, after = names
         named = [one.model_copy(update={"before": before, "after": after}) for one in found.differences]
@@ -257,7 +257,7 @@ class Views:
         return _page("training.html", script, remote=True, title=_named(at), figures=self.curves(at), data=address)
 
     def curves(self, at: str) -> Markup:
-        """What a training found so far, and its figures."""
+        """The findings and figures of a training so far."""
         folder = self._place(at, "training").parent
         rows = read_log(folder)
         said = (Markup('<p class="lead">{}</p>').format(one) for one in findings(folder, rows))

@@ -199,7 +199,7 @@ def _forget(part: Path) -> None:
 
 
 def _version(answer: http.client.HTTPResponse) -> str:
-    """What If-Range may carry: a strong ETag, else the date of change."""
+    """The value for If-Range: a strong ETag, else the date of change."""
     tag = str(answer.headers.get("ETag", ""))
     return tag if tag.startswith('"') else str(answer.headers.get("Last-Modified", ""))
 
@@ -211,7 +211,7 @@ def _version_of(remote: Download, part: Path) -> str:
 
 
 def notes_of(path: Path) -> dict[str, object]:
-    """What `path` says; nothing where it is missing or damaged."""
+    """The notes in `path`; nothing where the file is missing or damaged."""
     with contextlib.suppress(UserError):
         value = read_json(path)
         return value if isinstance(value, dict) else {}
@@ -225,7 +225,7 @@ def have_of(remote: Download, path: Path) -> int:
 
 
 def wrong(path: Path, remote: Download) -> str:
-    """What differs from the published file, or nothing."""
+    """The difference from the published file, or nothing."""
     size = path.stat().st_size
     if remote.size is not None and size != remote.size:
         return f"{size:,} bytes, where {remote.size:,} were expected"
@@ -235,7 +235,7 @@ def wrong(path: Path, remote: Download) -> str:
 
 
 def _unlike(path: Path, remote: Download) -> str:
-    """What shows that a file without a published size or hash is cut, or is the page of a log-in."""
+    """The sign that a file without a published size or hash is cut, or is a log-in page; or nothing."""
     if Path(remote.to).suffix not in {".json", ".jsonl"}:
         with path.open("rb") as handle:
             start = handle.read(1024).lstrip().lower()

@@ -49,7 +49,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """What `fetch` will do; `get` are the steps for people, for what has no stable address."""
+    """The steps of `fetch`; `get` describes the steps by hand, for files without a stable address."""
 
     name: str
     into: Path
@@ -71,7 +71,7 @@ class Plan:
         return f"equipoise bench fetch {self.name} --out {self.into}" + ("" if self.images else " --no-images")
 
     def describe(self) -> str:
-        """What is there, what will be downloaded and how large, and what is left to do by hand."""
+        """The files already there, the downloads with their sizes, and the steps left to do by hand."""
         lines = [f"{self.name}: into {self.into}"]
         for step in self.steps:
             where, size = step.path.relative_to(self.into.resolve()), in_words(step.size)

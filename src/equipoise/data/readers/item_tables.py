@@ -33,8 +33,8 @@ def load_item_table(path: Path) -> list[Item]:
 
 
 def read_table(path: Path, build: Callable[[dict[str, object]], _Row]) -> list[_Row]:
-    """What `build` makes of the fields of each row: id, image, caption, positives, negatives, tags. All problems of the
-    file at once."""
+    """Build an item from the fields of each row: id, image, caption, positives, negatives, tags. All problems of the
+    file are raised at once."""
     header, rows = table(path, several=_SEVERAL)
     asks = is_question(dict.fromkeys(header))
     if not asks and ("caption" not in header or not any(name.startswith("negative") for name in header)):

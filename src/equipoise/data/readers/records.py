@@ -199,7 +199,7 @@ def checked(
 
 
 class BadRow(ValueError):
-    """What is wrong with a row that was read well."""
+    """A row that was read but has wrong values."""
 
 
 def explain(error: ValidationError, where: str, problems: Problems) -> None:

@@ -87,7 +87,7 @@ def _words(packed: zipfile.ZipFile) -> Iterator[str]:
 
 
 def _text(node: ElementTree.Element) -> str:
-    """Of all runs, without the reading aids of Japanese sheets (rPh)."""
+    """The text of all runs, without the reading aids of Japanese sheets (rPh)."""
     runs = [node, *node.findall(f"{_MAIN}r"), *node.findall(f"{_MAIN}is")]
     return "".join(text.text or "" for run in runs for text in run.findall(f"{_MAIN}t"))
 

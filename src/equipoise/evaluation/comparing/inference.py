@@ -45,7 +45,7 @@ def sign_flip_sums(changes: Floats, seed: int = 0, flips: int = FLIPS) -> Floats
 
 
 def _bits(rng: np.random.Generator, count: int) -> NDArray[np.uint8]:
-    """What rng.integers(0, 2, count, dtype=np.int8) draws, the first bit of each byte, in a tenth of the time."""
+    """The draws of rng.integers(0, 2, count, dtype=np.int8), the first bit of each byte, in a tenth of the time."""
     words = rng.integers(0, 2**64 - 1, -(-count // 8), dtype=np.uint64, endpoint=True)
     return words.astype("<u8", copy=False).view(np.uint8)[:count] >> np.uint8(7)
 

@@ -90,7 +90,7 @@ def _variant(row: Said) -> tuple[str, ...]:
 
 
 def _tags(group: Sequence[Said]) -> dict[str, str]:
-    """Of all rows; a POPE question is in several splits."""
+    """The tags of all rows; a POPE question is in several splits."""
     names = dict.fromkeys(name for row in group for name in row.tags if name != "figure")
     return {name: ",".join(sorted({row.tags[name] for row in group if name in row.tags})) for name in names}
 

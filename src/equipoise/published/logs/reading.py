@@ -70,7 +70,7 @@ def read_logs(paths: Sequence[Path], columns: str = "", own: str | None = None) 
 
 
 def refuse_unknown(paths: Sequence[Path]) -> None:
-    """What no other reader of `metrics` takes either."""
+    """Raise for files that no other reader of `metrics` takes."""
     for path in paths:
         if held := sorted(file for file in path.rglob("items.jsonl") if file.with_name("result.json").exists()):
             raise UserError(f"{path}: a run folder; its scores: equipoise metrics {held[0]}")

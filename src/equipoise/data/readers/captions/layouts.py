@@ -142,7 +142,7 @@ def _is_url(cell: str) -> bool:
 
 
 def _delimiter(header: str, usual: str) -> str:
-    """What stands between the names of a header, whatever the file is called; the usual one where there is none."""
+    """The mark between the names of a header, whatever the file's suffix; the usual one where there is none."""
     for mark in (usual, "\t", ",", ";", "|"):
         if mark and mark in header and {*_names(header, mark)} & {*CAPTION_NAMES}:
             return mark

@@ -83,7 +83,7 @@ def _pairs(found: Iterable[Row], problems: Problems, typed: bool) -> list[Rated]
 
 
 def flickr8k_experts(folder: Path, name: str, source: ImageSource) -> RatingSet:
-    """What three experts said of 5,822 pairs of the 1,000 test photos."""
+    """Three experts' ratings of 5,822 pairs of the 1,000 test photos."""
     texts: dict[str, str] = {}
     for line in read_text(flickr8k_captions(folder)).splitlines():
         key, _, text = line.partition("\t")
