@@ -25,7 +25,7 @@ from equipoise import __version__
 from equipoise.core import stats
 from equipoise.core.run_folder import write_own
 from equipoise.evaluation.comparing.inference import holm
-from equipoise.report import svg
+from equipoise.report import html
 from equipoise.report.gallery import embedded
 from equipoise.report.html import page_part
 from studies.harness import table
@@ -160,23 +160,23 @@ def dots(lines: Sequence[tuple[str, Sequence[float]]], words: Sequence[str], bet
     for name, values in lines:
         said = [f"{word} {value:.1f}" for word, value in zip(words, values, strict=True)]
         parts = [
-            *(svg.line((tick, tick), (0, 20), "grid") for tick in ticks),
-            svg.line((min(values), max(values)), (10, 10), "bar"),
-            *(svg.at(value, 10, *mark, one) for value, mark, one in zip(values, marks, said, strict=True)),
+            *(html.line((tick, tick), (0, 20), "grid") for tick in ticks),
+            html.line((min(values), max(values)), (10, 10), "bar"),
+            *(html.at(value, 10, *mark, one) for value, mark, one in zip(values, marks, said, strict=True)),
         ]
-        plot = svg.strip(20, *parts, label=f"{name}: {', '.join(said)}")
-        plots.append(svg.row(name, between.join(f"{value:.1f}" for value in values), plot))
-    keys = [svg.key(*mark, word) for mark, word in zip(marks, words, strict=True)]
-    return svg.el("div", *plots, svg.axis(ticks), svg.el("p", *keys, class_="legend"))
+        plot = html.strip(20, *parts, label=f"{name}: {', '.join(said)}")
+        plots.append(html.row(name, between.join(f"{value:.1f}" for value in values), plot))
+    keys = [html.key(*mark, word) for mark, word in zip(marks, words, strict=True)]
+    return html.el("div", *plots, html.axis(ticks), html.el("p", *keys, class_="legend"))
 
 
 def bars(lines: Sequence[tuple[str, float]], most: float) -> Markup:
     plots = []
     for name, value in lines:
         width = f"{100 * value / most:.2f}%"
-        bar = svg.el("rect", x=0, y=1, width=width, height=12, class_="o", style="--tone:var(--m1)")
-        plots.append(svg.row(name, f"{value:.1f}", svg.strip(14, bar, label=f"{name}: {value:.1f} percent")))
-    return svg.el("div", *plots, svg.axis([0, most / 2, most], 0, most))
+        bar = html.el("rect", x=0, y=1, width=width, height=12, class_="o", style="--tone:var(--m1)")
+        plots.append(html.row(name, f"{value:.1f}", html.strip(14, bar, label=f"{name}: {value:.1f} percent")))
+    return html.el("div", *plots, html.axis([0, most / 2, most], 0, most))
 
 
 def findings(rows: Sequence[dict[str, Any]], shared: Path) -> list[dict[str, Any]]:
