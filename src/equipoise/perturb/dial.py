@@ -22,13 +22,13 @@ from equipoise.language.vocabulary import read_data
 
 PRECISION = 0.92  # the default
 LOWEST, HIGHEST = 0.8, 0.99
-ALONE = 2.3  # of a caption's only negative readers may refuse so many times as many as of the least sure of several
+ALONE = 2.3  # readers may refuse a caption's only negative so many times as often as the least sure of several
 
 
 @functools.cache
 def calibration() -> dict[str, Any]:
-    found: dict[str, object] = json.loads(read_data("calibration.json"))
-    return found
+    numbers: dict[str, object] = json.loads(read_data("calibration.json"))
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Dial:
         return float(np.interp(self.precision, settings, shares))
 
     def least(self, kind: str, alone: bool = False) -> float:
-        """The least chance that the judge must give. A kind is a target, with "proposed" where a net or a language
-        model proposed the new word, "people" of one word for a person for another and "doubtful" where captions do not
-        have the new word beside its neighbours; or "swap" and what changes places. `alone`: of a caption's only one.
+        """The least chance that the judge must give. A kind is a target, with "proposed" if a net or a language model
+        proposed the new word, "people" if a word for a person replaces another and "doubtful" if captions do not have
+        the new word next to its neighbours; or "swap" and what changes places. `alone`: for a caption's only negative.
         Relations and swaps are rare, so that others cannot make up for an unsure one: each must be as sure as asked,
         and as likely as those that the lines were fitted on."""
         if kind.startswith(("relation", "swap")):
@@ -99,5 +99,5 @@ def rate_of(kind: str) -> float:
 
 
 def positive_kind(edit: Edit) -> str:
-    """As the calibration counts them: who proposed a replacement, and of what; else the operation."""
+    """The kind of a positive in the calibration: the source and target of a replacement, else the operation."""
     return f"{edit.by} {edit.target}" if edit.op == "replace" else edit.op

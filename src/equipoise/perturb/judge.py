@@ -42,10 +42,10 @@ class Net(NamedTuple):
     verbs: tuple[str, ...]
 
     def linear(self, name: str, x: Array) -> Array:
-        made = product(x, self.weights[f"{name}.weight"])
+        result = product(x, self.weights[f"{name}.weight"])
         if (bias := self.weights.get(f"{name}.bias")) is not None:
-            made += bias
-        return made
+            result += bias
+        return result
 
     def normed(self, name: str, x: Array) -> Array:
         width = np.float32(x.shape[-1])
@@ -54,7 +54,7 @@ class Net(NamedTuple):
         return np.asarray(centred * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"])
 
     def vector(self, words: Sequence[str], name: str = "words") -> Array:
-        """The mean of the words' vectors; with "new", of what the net makes of them as new words."""
+        """The mean of the words' vectors; with the name "new", of their vectors as new words."""
         table, rows = self.weights[f"{name}.weight"], [self.ids.get(word, UNKNOWN) for word in words]
         return np.asarray(table[rows[0]] if len(rows) == 1 else table[rows].mean(0))
 
@@ -64,8 +64,8 @@ def product(x: Array, weight: Array) -> Array:
     columns = weight.shape[1]
     if columns % 16:
         weight = np.ascontiguousarray(np.pad(weight, ((0, 0), (0, -columns % 16))))
-    made = x @ weight if len(x) != 1 else (np.concatenate((x, x)) @ weight)[:1]
-    return made[:, :columns]
+    result = x @ weight if len(x) != 1 else (np.concatenate((x, x)) @ weight)[:1]
+    return result[:, :columns]
 
 
 @functools.cache
@@ -74,7 +74,7 @@ def net() -> Net:
 
 
 def loaded(handle: IO[bytes]) -> Net:
-    """What studies/judge/learn.py wrote."""
+    """Read the net that studies/judge/learn.py wrote."""
     stored = np.load(handle, allow_pickle=False)
     texts = {name: bytes(stored[name]).decode().split("\n") for name in ("vocabulary", "nouns", "verbs")}
     listed = (name for name in stored.files if name not in {*texts, "words", "scale"})
@@ -82,9 +82,9 @@ def loaded(handle: IO[bytes]) -> Net:
     weights["words.weight"] = stored["words"].astype(np.float32) * stored["scale"].astype(np.float32)
     for kind in ("weight", "bias"):  # one product for three
         weights[f"place.{kind}"] = np.concatenate([weights[f"{part}.{kind}"] for part in ("first", "A", "C")], axis=-1)
-    # What new words are made into is the same in every caption.
-    made = np.concatenate([weights[f"{part}.weight"] for part in ("B", "Dn", "q")], axis=-1)
-    weights["new.weight"] = weights["words.weight"] @ made
+    # The products of a new word are the same in every caption.
+    joined = np.concatenate([weights[f"{part}.weight"] for part in ("B", "Dn", "q")], axis=-1)
+    weights["new.weight"] = weights["words.weight"] @ joined
     weights["upped.weight"] = weights["words.weight"] @ weights["up.weight"]
     ids = {word: place for place, word in enumerate(texts["vocabulary"])}
     return Net(ids, weights, tuple(texts["nouns"]), tuple(texts["verbs"]))
@@ -125,7 +125,7 @@ def _said(text: str) -> frozenset[str]:
 
 
 class Place(NamedTuple):
-    """What the net makes of the words that stand somewhere: for the ranking, and twice for the judging."""
+    """The net's vectors for the words of one place: one for the ranking, two for the judging."""
 
     rank: Array
     scale: Array
@@ -151,7 +151,7 @@ class Reading:
         return _mean(self.states)
 
     def words_at(self, start: int, end: int) -> tuple[int, int] | None:
-        """Which words characters `start:end` are; None where they are none, or too far into a long caption."""
+        """The numbers of the words in characters `start:end`; None for no word, or too far into a long caption."""
         first = bisect_left(self._starts, start)
         last = first + len(words_of(self._text[start:end]))
         return (first, last) if first < last <= len(self.words) else None
@@ -163,7 +163,7 @@ class Reading:
         return where, frozenset(old), self._share(frozenset(old) - _LITTLE), min(len(old), OF_EDIT) / OF_EDIT
 
     def knows(self, where: tuple[int, int]) -> bool:
-        """Whether it has learned all of these words: of others it cannot tell what they exclude."""
+        """Whether the net has learned all of these words: it cannot tell what others exclude."""
         return all(word in net().ids for word in self.words[slice(*where)])
 
     @functools.cached_property
@@ -171,20 +171,20 @@ class Reading:
         return sum(word in net().ids for word in self.words) / max(1, len(self.words))
 
     def halves(self, edits: Iterable[tuple[int, int, str, int]]) -> list[_Half | None]:
-        """New words in places: characters `start:end`, the words, a number that `_about` gave."""
-        found: list[_Half | None] = []
+        """New words in places; an edit has characters `start:end`, the words, a number that `_about` gave."""
+        halves: list[_Half | None] = []
         places, said = self._here, self._all_said
         for start, end, to, about in edits:
             if (start, end) not in places:
                 places[start, end] = self._look(start, end)
             here, (new, row, size) = places[start, end], _known(to)
             if here is None or not new:
-                found.append(None)
+                halves.append(None)
             else:
-                where, old, told_old, old_size = here
-                told = 0.0 if new.isdisjoint(said) else self._share(new - old)
-                found.append((where, to, row, about, told_old, told, old_size, size))
-        return found
+                where, old, old_share, old_size = here
+                new_share = 0.0 if new.isdisjoint(said) else self._share(new - old)
+                halves.append((where, to, row, about, old_share, new_share, old_size, size))
+        return halves
 
     def chances(self, edits: Sequence[Proposal]) -> Array:
         return chances([(self, edits)])[0]
@@ -193,22 +193,22 @@ class Reading:
         return swaps([(self, pairs)])[0]
 
     def _share(self, words: frozenset[str]) -> float:
-        """Of the other captions that have one of the words."""
+        """The share of the other captions that have one of the words."""
         if words.isdisjoint(self._all_said):
             return 0.0
         return sum(not words.isdisjoint(said) for said in self.said) / len(self.said)
 
 
-# Which words stand in a place, the share of the other captions that have them, and how many they are (of OF_EDIT).
+# The words of a place, the share of the other captions that have them, and their number (divided by OF_EDIT).
 _Here = tuple[tuple[int, int], frozenset[str], float, float]
-# Which words, what they become, its row of the word table (-1 where it is not one word), the number of its facts, the
-# shares of the other captions that have the old words and the new ones, how many these are (of OF_EDIT).
+# The old words, the new text, its row of the word table (-1 if it is not one word), the number of its facts, the shares
+# of the other captions that have the old and the new words, the numbers of both (divided by OF_EDIT).
 _Half = tuple[tuple[int, int], str, int, int, float, float, float, float]
 
 
 @functools.cache
 def _about(target: Section, by: str, sort: int | None = None) -> int:
-    """A number for all edits with these facts, which stand in `_ABOUT`."""
+    """A number for all edits with these facts: their place in `_ABOUT`."""
     facts = np.zeros(FACTS, np.float32)
     facts[SECTIONS.index(target)] = 1.0
     facts[4], facts[5], facts[15] = by == "captions", by == "gender", by == "judge"
@@ -223,7 +223,7 @@ _ABOUT: list[Array] = []
 
 @functools.lru_cache(maxsize=1 << 14)
 def _known(text: str) -> tuple[frozenset[str], int, float]:
-    """The words of an edit, the row of a single one, and how many they are."""
+    """The words of an edit, the row of a single one, and their number (divided by OF_EDIT)."""
     words = words_of(text)[-OF_EDIT:]
     row = net().ids.get(words[0], UNKNOWN) if len(words) == 1 else -1
     return frozenset(words), row, len(words) / OF_EDIT
@@ -231,7 +231,7 @@ def _known(text: str) -> tuple[frozenset[str], int, float]:
 
 @functools.lru_cache(maxsize=1 << 13)
 def _vectors(text: str) -> tuple[Array, Array]:
-    """Of an edit: its words, and what the net makes of them as new words."""
+    """The vector of an edit's words, and their vector as new words."""
     words = words_of(text)[-OF_EDIT:]
     return net().vector(words), net().vector(words, "new")
 
@@ -244,15 +244,15 @@ def words_of_others(said: Sequence[frozenset[str]]) -> list[tuple[str, float]]:
 
 
 def readings_of(captions: Iterable[Caption]) -> list[Reading]:
-    """Readings of the captions, kept with them; what is missing is read together."""
-    found = []
+    """Readings of the captions, kept with them; the missing ones are read together."""
+    readings = []
     for caption in captions:
         if (reading := _READINGS.get(caption)) is None:
             reading = _READINGS.put(caption, Reading(caption))
             IS_KNOWN.put(caption, reading.known_share == 1)
-        found.append(reading)
-    read(found)
-    return found
+        readings.append(reading)
+    read(readings)
+    return readings
 
 
 _READINGS: Kept[Reading] = Kept()
@@ -263,145 +263,160 @@ def reading_of(caption: Caption) -> Reading:
 
 
 def read(readings: Sequence[Reading]) -> None:
-    """The states of the captions' words, then of the others' words, where they are missing."""
-    if not (readings := [each for each in readings if each.words and not each.states.size]):
+    """Compute the missing states of the captions' words, then of the others' words."""
+    if not (readings := [reading for reading in readings if reading.words and not reading.states.size]):
         return
-    mine = net()
-    sizes = [len(each.words) + len(each.others) for each in readings]
+    model = net()
+    sizes = [len(reading.words) + len(reading.others) for reading in readings]
     starts = np.concatenate(([0], np.cumsum(sizes)))
-    names = [word for each in readings for word in (*each.words, *(other for other, _ in each.others))]
-    states = mine.weights["upped.weight"][[mine.ids.get(word, UNKNOWN) for word in names]]
-    for each, start in zip(readings, starts, strict=False):
-        own, all_ = start + len(each.words), start + len(each.words) + len(each.others)
-        states[start:own] += mine.weights["pos"][: len(each.words)]
-        shares = np.array([share for _, share in each.others], np.float32)[:, None]
-        states[own:all_] += mine.weights["seg"][0] + shares * mine.weights["seg"][1]
+    names = [word for reading in readings for word in (*reading.words, *(other for other, _ in reading.others))]
+    states = model.weights["upped.weight"][[model.ids.get(word, UNKNOWN) for word in names]]
+    for reading, start in zip(readings, starts, strict=False):
+        own, all_ = start + len(reading.words), start + len(reading.words) + len(reading.others)
+        states[start:own] += model.weights["pos"][: len(reading.words)]
+        shares = np.array([share for _, share in reading.others], np.float32)[:, None]
+        states[own:all_] += model.weights["seg"][0] + shares * model.weights["seg"][1]
     alike = {size: starts[:-1][[s == size for s in sizes]][:, None] + np.arange(size) for size in sorted(set(sizes))}
     layer = 0
-    while f"layers.{layer}.o.weight" in mine.weights:
-        states = _layer(mine, f"layers.{layer}", states, list(alike.values()))
+    while f"layers.{layer}.o.weight" in model.weights:
+        states = _layer(model, f"layers.{layer}", states, list(alike.values()))
         layer += 1
-    states = mine.normed("norm", states)
-    keys, values = mine.linear("k", states), mine.linear("v", states)
-    for each, start, size in zip(readings, starts, sizes, strict=False):
+    states = model.normed("norm", states)
+    keys, values = model.linear("k", states), model.linear("v", states)
+    for reading, start, size in zip(readings, starts, sizes, strict=False):
         rows = slice(start, start + size)
-        each.states = states[rows]
-        each.keys, each.values = (
-            np.ascontiguousarray(asked[rows].reshape(size, HEADS, -1).transpose(order))
-            for asked, order in ((keys, (1, 2, 0)), (values, (1, 0, 2)))
+        reading.states = states[rows]
+        reading.keys, reading.values = (
+            np.ascontiguousarray(array[rows].reshape(size, HEADS, -1).transpose(order))
+            for array, order in ((keys, (1, 2, 0)), (values, (1, 0, 2)))
         )
 
 
-def _layer(mine: Net, name: str, states: Array, alike: Sequence[Ids]) -> Array:
+def _layer(model: Net, name: str, states: Array, alike: Sequence[Ids]) -> Array:
     """`alike`: the rows of the captions of one length, for each length."""
-    asked = mine.linear(f"{name}.qkv", mine.normed(f"{name}.n1", states))
+    projected = model.linear(f"{name}.qkv", model.normed(f"{name}.n1", states))
     width = states.shape[1]
-    found = np.empty_like(states)
+    attended = np.empty_like(states)
     for rows in alike:
         count, size = rows.shape
-        query, key, value = asked[rows].reshape(count, size, 3, HEADS, width // HEADS).transpose(2, 0, 3, 1, 4)
+        query, key, value = projected[rows].reshape(count, size, 3, HEADS, width // HEADS).transpose(2, 0, 3, 1, 4)
         seen = _softmax(query @ key.swapaxes(-1, -2) / np.sqrt(np.float32(width // HEADS))) @ value
-        found[rows] = seen.transpose(0, 2, 1, 3).reshape(count, size, width)
-    states = states + mine.linear(f"{name}.o", found)
-    inner = _positive(mine.linear(f"{name}.f1", mine.normed(f"{name}.n2", states)))
-    return np.asarray(states + mine.linear(f"{name}.f2", inner))
+        attended[rows] = seen.transpose(0, 2, 1, 3).reshape(count, size, width)
+    states = states + model.linear(f"{name}.o", attended)
+    inner = _positive(model.linear(f"{name}.f1", model.normed(f"{name}.n2", states)))
+    return np.asarray(states + model.linear(f"{name}.f2", inner))
 
 
-def find_places(wanted: Sequence[tuple[Reading, Iterable[tuple[int, int]]]]) -> None:
-    """What the net makes of words `start:end` of each caption, kept in `Reading.places`."""
-    mine = net()
-    missing = [(each, where) for each, wheres in wanted for where in dict.fromkeys(wheres) if where not in each.places]
+def find_places(requests: Sequence[tuple[Reading, Iterable[tuple[int, int]]]]) -> None:
+    """Compute the missing `Place` of words `start:end` of each caption, and keep it in `Reading.places`."""
+    model = net()
+    missing = [
+        (reading, where)
+        for reading, wheres in requests
+        for where in dict.fromkeys(wheres)
+        if where not in reading.places
+    ]
     if not missing:
         return
-    seen = [np.concatenate((_mean(each.states[slice(*where)]), each.mean)) for each, where in missing]
-    old = np.stack([mine.vector(each.words[slice(*where)], "upped") for each, where in missing])
-    found = mine.linear("place", _positive(mine.linear("slot", np.concatenate((np.stack(seen), old), axis=1))))
-    rank, scale = mine.weights["first.weight"].shape[1], mine.weights["A.weight"].shape[1]
-    for (each, where), row in zip(missing, found, strict=True):
-        each.places[where] = Place(row[:rank], row[rank : rank + scale], row[rank + scale :])
+    seen = [np.concatenate((_mean(reading.states[slice(*where)]), reading.mean)) for reading, where in missing]
+    old = np.stack([model.vector(reading.words[slice(*where)], "upped") for reading, where in missing])
+    vectors = model.linear("place", _positive(model.linear("slot", np.concatenate((np.stack(seen), old), axis=1))))
+    rank, scale = model.weights["first.weight"].shape[1], model.weights["A.weight"].shape[1]
+    for (reading, where), row in zip(missing, vectors, strict=True):
+        reading.places[where] = Place(row[:rank], row[rank : rank + scale], row[rank + scale :])
 
 
 def _mean(states: Array) -> Array:
     return states[0] if len(states) == 1 else np.asarray(np.add.reduce(states, 0) / np.float32(len(states)))
 
 
-def chances(asked: Sequence[tuple[Reading, Sequence[Proposal]]]) -> list[Array]:
-    """Of VERDICTS for each edit of each caption; nothing passes where the net cannot look."""
-    halves = [one.halves([(e.start, e.end, e.to, _about(e.target, e.by)) for e in edits]) for one, edits in asked]
-    made = _considered([(one, list(filter(None, mine))) for (one, _), mine in zip(asked, halves, strict=True)])
-    judged = _softmax(net().linear("out2", made)) if len(made) else made
+def chances(requests: Sequence[tuple[Reading, Sequence[Proposal]]]) -> list[Array]:
+    """The chances of VERDICTS for each edit of each caption; zeros where the net cannot look."""
+    halves = [
+        reading.halves([(e.start, e.end, e.to, _about(e.target, e.by)) for e in edits]) for reading, edits in requests
+    ]
+    features = _considered(
+        [(reading, list(filter(None, listed))) for (reading, _), listed in zip(requests, halves, strict=True)]
+    )
+    judged = _softmax(net().linear("out2", features)) if len(features) else features
     return _scattered([[half is not None for half in listed] for listed in halves], judged)
 
 
-def swaps(asked: Sequence[tuple[Reading, Sequence[Pair]]]) -> list[Array]:
-    """The same for words that change places."""
-    found: list[list[tuple[_Half, _Half] | None]] = []
-    for one, pairs in asked:
+def swaps(requests: Sequence[tuple[Reading, Sequence[Pair]]]) -> list[Array]:
+    """`chances` for words that change places."""
+    half_pairs: list[list[tuple[_Half, _Half] | None]] = []
+    for reading, pairs in requests:
         abouts = [_about("attribute" if pair.sort == 0 else "object", "", pair.sort) for pair in pairs]
-        firsts = one.halves((*pair.first, pair.into_first, about) for pair, about in zip(pairs, abouts, strict=True))
-        seconds = one.halves((*pair.second, pair.into_second, about) for pair, about in zip(pairs, abouts, strict=True))
-        found.append([(a, b) if a and b else None for a, b in zip(firsts, seconds, strict=True)])
+        firsts = reading.halves(
+            (*pair.first, pair.into_first, about) for pair, about in zip(pairs, abouts, strict=True)
+        )
+        seconds = reading.halves(
+            (*pair.second, pair.into_second, about) for pair, about in zip(pairs, abouts, strict=True)
+        )
+        half_pairs.append([(a, b) if a and b else None for a, b in zip(firsts, seconds, strict=True)])
     halves, between = [], []
-    read([one for one, _ in asked])
-    for (one, _), listed in zip(asked, found, strict=True):
-        halves.append((one, [half for two in listed if two for half in two]))
+    read([reading for reading, _ in requests])
+    for (reading, _), listed in zip(requests, half_pairs, strict=True):
+        halves.append((reading, [half for half_pair in listed if half_pair for half in half_pair]))
         for first, second in filter(None, listed):
-            inside = one.states[first[0][1] : second[0][0]]
+            inside = reading.states[first[0][1] : second[0][0]]
             between.append(np.add.reduce(inside, 0) / np.float32(max(1, len(inside))))
-    if len(judged := (made := _considered(halves))):
-        joined = np.concatenate((made[::2], made[1::2], np.stack(between)), axis=1)
+    if len(judged := (features := _considered(halves))):
+        joined = np.concatenate((features[::2], features[1::2], np.stack(between)), axis=1)
         judged = _softmax(net().linear("both2", _positive(net().linear("both1", joined))))
-    return _scattered([[two is not None for two in listed] for listed in found], judged)
+    return _scattered([[half_pair is not None for half_pair in listed] for listed in half_pairs], judged)
 
 
-def _considered(asked: Sequence[tuple[Reading, Sequence[_Half]]]) -> Array:
-    """What the net makes of each new word, its place and its facts; all of a caption at a time look at its words."""
-    mine = net()
-    asked = [(one, halves) for one, halves in asked if halves]
-    read([one for one, _ in asked])
-    if not asked:
-        return np.zeros((0, mine.weights["out1.weight"].shape[1]), np.float32)
-    find_places([(one, [half[0] for half in halves]) for one, halves in asked])
-    listed = [half for _, halves in asked for half in halves]
+def _considered(requests: Sequence[tuple[Reading, Sequence[_Half]]]) -> Array:
+    """A row of features for each new word in its place; the new words of a caption attend to its words together."""
+    model = net()
+    requests = [(reading, halves) for reading, halves in requests if halves]
+    read([reading for reading, _ in requests])
+    if not requests:
+        return np.zeros((0, model.weights["out1.weight"].shape[1]), np.float32)
+    find_places([(reading, [half[0] for half in halves]) for reading, halves in requests])
+    listed = [half for _, halves in requests for half in halves]
     rows = [half[2] for half in listed]
-    new, made = mine.weights["words.weight"][rows], mine.weights["new.weight"][rows]
+    new, projected = model.weights["words.weight"][rows], model.weights["new.weight"][rows]
     for place, row in enumerate(rows):
         if row < 0:
-            new[place], made[place] = _vectors(listed[place][1])
-    size = mine.weights["B.weight"].shape[1]
-    found, start = np.empty_like(new), 0
-    for one, halves in asked:
+            new[place], projected[place] = _vectors(listed[place][1])
+    size = model.weights["B.weight"].shape[1]
+    attended, start = np.empty_like(new), 0
+    for reading, halves in requests:
         here = slice(start, start := start + len(halves))
-        width = one.values.shape[-1]
-        query = made[here, 2 * size :].reshape(-1, HEADS, width).transpose(1, 0, 2)
-        seen = _softmax(query @ one.keys / np.sqrt(np.float32(width))) @ one.values
-        found[here] = seen.transpose(1, 0, 2).reshape(len(halves), -1)
+        width = reading.values.shape[-1]
+        query = projected[here, 2 * size :].reshape(-1, HEADS, width).transpose(1, 0, 2)
+        seen = _softmax(query @ reading.keys / np.sqrt(np.float32(width))) @ reading.values
+        attended[here] = seen.transpose(1, 0, 2).reshape(len(halves), -1)
     places: dict[tuple[int, tuple[int, int]], int] = {}
-    at = [places.setdefault((k, half[0]), len(places)) for k, (_, halves) in enumerate(asked) for half in halves]
-    known = [asked[k][0].places[where] for k, where in places]
+    at = [places.setdefault((k, half[0]), len(places)) for k, (_, halves) in enumerate(requests) for half in halves]
+    known = [requests[k][0].places[where] for k, where in places]
     inner = np.stack([place.scale for place in known])[at]
-    inner *= made[:, :size]
+    inner *= projected[:, :size]
     inner += np.stack([place.shift for place in known])[at]
-    inner += made[:, size : 2 * size]
-    inner += mine.linear("r", _facts(asked, listed))
-    found *= new
-    inner += mine.linear("p", found)
-    return np.asarray(_positive(mine.linear("out1", _positive(inner))))
+    inner += projected[:, size : 2 * size]
+    inner += model.linear("r", _facts(requests, listed))
+    attended *= new
+    inner += model.linear("p", attended)
+    return np.asarray(_positive(model.linear("out1", _positive(inner))))
 
 
-def _facts(asked: Sequence[tuple[Reading, Sequence[_Half]]], halves: Sequence[_Half]) -> Array:
+def _facts(requests: Sequence[tuple[Reading, Sequence[_Half]]], halves: Sequence[_Half]) -> Array:
     """Target, source and sort of swap, and how many of the other captions have the old words and the new ones."""
     *_, abouts, old, new, old_size, new_size = zip(*halves, strict=True)
-    found = np.stack(_ABOUT)[list(abouts)]
-    found[:, 6] = np.repeat([min(len(one.said), 7) / 5 for one, _ in asked], [len(mine) for _, mine in asked])
-    found[:, 7:11] = np.array((old, new, old_size, new_size)).T
-    return found
+    facts = np.stack(_ABOUT)[list(abouts)]
+    facts[:, 6] = np.repeat(
+        [min(len(reading.said), 7) / 5 for reading, _ in requests], [len(listed) for _, listed in requests]
+    )
+    facts[:, 7:11] = np.array((old, new, old_size, new_size)).T
+    return facts
 
 
 def _scattered(known: Sequence[Sequence[bool]], judged: Array) -> list[Array]:
-    """The rows of what was judged, zeros where nothing could be."""
-    every = np.array([one for listed in known for one in listed], bool)
-    rows = np.zeros((len(every), len(VERDICTS)), np.float32)
-    if every.any():
-        rows[every] = judged
+    """The judged rows, and zeros where nothing could be judged."""
+    mask = np.array([is_known for listed in known for is_known in listed], bool)
+    rows = np.zeros((len(mask), len(VERDICTS)), np.float32)
+    if mask.any():
+        rows[mask] = judged
     return np.split(rows, np.cumsum([len(listed) for listed in known])[:-1])

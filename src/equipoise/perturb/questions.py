@@ -30,7 +30,7 @@ _OPENERS = word_set("openers of questions")
 _LOWERED = _OPENERS | word_set("little words that open a statement")
 _NO_OBJECTS = word_set("nouns that a question does not ask for")
 _SIZES = ("larger smaller", "bigger smaller", "longer shorter", "taller shorter", "higher lower", "wider narrower")
-_CONVERSE = {one: two for pair in _SIZES for one, two in (pair.split(), pair.split()[::-1])}
+_CONVERSE = {size: opposite for pair in _SIZES for size, opposite in (pair.split(), pair.split()[::-1])}
 _FRONT = re.compile(rf"(?P<q>.+?),? (?P<lead>(?:in|based on|according to) {PICTURE})", re.IGNORECASE)
 _FRONTED = re.compile(rf"(?P<lead>(?:In|Based on|According to) {PICTURE}), (?P<q>.+)", re.IGNORECASE)
 _HARD_TO_FRONT = re.compile(  # "the path shown in the image": its end belongs to the noun before it
@@ -76,27 +76,27 @@ def asked(question: str) -> Parts | None:
     """The last sentence, if it is a question that begins as questions do."""
     tail = _TAIL.search(question)
     text, after = (question[: tail.start()], question[tail.start() :]) if tail else (question, "")
-    found = re.fullmatch(r"((?:.*(?:[.!?:]\s+|\n))?)(\S[^?\n]*?)(\s*\??)", text, re.DOTALL)
-    if not found or ("?" not in found[3] and after) or not found[2].split():
+    match = re.fullmatch(r"((?:.*(?:[.!?:]\s+|\n))?)(\S[^?\n]*?)(\s*\??)", text, re.DOTALL)
+    if not match or ("?" not in match[3] and after) or not match[2].split():
         return None
-    opens = found[2].split()[0].strip(",").lower() in _OPENERS or _FRONTED.fullmatch(found[2])
-    return Parts(found[1], found[2], found[3] or "?", after) if opens else None
+    opens = match[2].split()[0].strip(",").lower() in _OPENERS or _FRONTED.fullmatch(match[2])
+    return Parts(match[1], match[2], match[3] or "?", after) if opens else None
 
 
 def stated(question: str, polar: bool) -> Parts | None:
     """A statement that is true or false: "The cat is on the bed. True or false?"."""
     for pattern in _STATEMENTS if polar else _STATEMENTS[:2]:
-        if found := pattern.fullmatch(question.strip()):
-            return Parts(*found.groups()) if found[2].split()[0].lower() in _LOWERED else None
+        if match := pattern.fullmatch(question.strip()):
+            return Parts(*match.groups()) if match[2].split()[0].lower() in _LOWERED else None
     return None
 
 
 def forms_of_statement(parts: Parts, options: Sequence[str]) -> Iterator[str]:
     said = parts.core
     lower = said[0].lower() + said[1:]
-    if found := _SYMMETRIC.fullmatch(said):
-        relation = {"above": "below", "below": "above"}.get(found[2], found[2])
-        yield parts.written(f"The {found[3]} is {relation} the {found[1]}")
+    if match := _SYMMETRIC.fullmatch(said):
+        relation = {"above": "below", "below": "above"}.get(match[2], match[2])
+        yield parts.written(f"The {match[3]} is {relation} the {match[1]}")
     if "yes" in map(str.lower, options):
         yield f"Is it true that {lower}?"
     yield f"Is it true or false that {lower}?"
@@ -106,27 +106,27 @@ def forms_of_statement(parts: Parts, options: Sequence[str]) -> Iterator[str]:
 def forms_of_question(core: str) -> Iterator[str]:
     upper = core[0].upper() + core[1:]
     for pattern, forms in _FORMS:
-        found = pattern.fullmatch(upper)
-        words = _agreeing(found.groupdict()) if found else None
+        match = pattern.fullmatch(upper)
+        words = _agreeing(match.groupdict()) if match else None
         if words is not None:
             yield from (form.format(**words) for form in forms)
-    if found := _FRONTED.fullmatch(upper):
-        lead, rest = found["lead"], found["q"]
+    if match := _FRONTED.fullmatch(upper):
+        lead, rest = match["lead"], match["q"]
         comma = "" if lead.lower().startswith("in ") else ","
         yield f"{rest[0].upper()}{rest[1:]}{comma} {lead[0].lower()}{lead[1:]}"
-    elif found := _FRONT.fullmatch(upper):
-        lead, rest = found["lead"], found["q"]
+    elif match := _FRONT.fullmatch(upper):
+        lead, rest = match["lead"], match["q"]
         if rest.split()[0].lower() in _LOWERED and len(rest.split()) > 2 and not _HARD_TO_FRONT.search(rest):
             yield f"{lead[0].upper()}{lead[1:]}, {rest[0].lower()}{rest[1:]}"
     if said := _said(upper):
         yield f"Is it true that {said}"
     if len(re.findall(r"\b(?:image|picture|photo)", core)) == 1:
         other = {"image": "picture", "picture": "image"}
-        yield re.sub(r"(\bin (?:the|this) )(image|picture)$", lambda found: found[1] + other[found[2]], core)
+        yield re.sub(r"(\bin (?:the|this) )(image|picture)$", lambda match: match[1] + other[match[2]], core)
 
 
 def _agreeing(words: dict[str, str]) -> dict[str, str] | None:
-    """The words of a form with those that agree with them; None where one is not of its kind."""
+    """The words of a form with those that agree with them; None if a word is not of its kind."""
     if not all(is_object(words[name]) for name in ("x", "y") if name in words):
         return None
     counted = words.get("n", "")
@@ -142,7 +142,7 @@ def _agreeing(words: dict[str, str]) -> dict[str, str] | None:
 
 
 def is_object(text: str) -> bool:
-    """A thing, a person or an animal, and at most where it is."""
+    """Whether the text names a thing, a person or an animal, and at most its place."""
     caption = Caption(text)
     if not caption.phrases or caption.phrases[0].start:
         return False
@@ -161,18 +161,18 @@ def _is_plural(text: str) -> bool:
 
 
 def _said(core: str) -> str | None:
-    """The statement in "Is the cup on the table": a subject, and what is surely said of it."""
-    found = re.fullmatch(r"(Is|Are) ((?:the|this|that|these|those) [a-z -]+)", core)
-    caption = Caption(found[2] if found else "")
-    if not found or not caption.phrases or caption.phrases[0].start:
+    """The statement in "Is the cup on the table": a subject, and its predicate if the border between them is sure."""
+    match = re.fullmatch(r"(Is|Are) ((?:the|this|that|these|those) [a-z -]+)", core)
+    caption = Caption(match[2] if match else "")
+    if not match or not caption.phrases or caption.phrases[0].start:
         return None
     units, end = caption.units, caption.phrases[0].end
     if end < len(units) and re.fullmatch(rf"a|(?:v(?:d?a*n+)?)?{_PLACES}", _letters(units[end:])):
-        return f"{caption.text[: units[end - 1].end]} {found[1].lower()} {caption.text[units[end].start :]}"
+        return f"{caption.text[: units[end - 1].end]} {match[1].lower()} {caption.text[units[end].start :]}"
     return None
 
 
-# "on a table in the left corner". In "on a table a cup" the cup is said of the subject, so that "on a table" is not.
+# "on a table in the left corner". In "on a table a cup" the cup is the predicate, so "on a table" is not.
 _PLACES = "(?:p+d?a*n+)*"
 _LETTERS: dict[Kind, str] = {"noun": "n", "adjective": "a", "determiner": "d", "number": "d", "verb": "v"}
 
@@ -215,8 +215,8 @@ def perturb_questions(items: Sequence[Item], seed: int = 0) -> Iterator[Item]:
         yield item.model_copy(update={"rewordings": tuple(again)})
         if _is_polar(item.options()) and "opposite_of" not in item.tags:
             captions = [text.strip() for text in item.tags.get("captions", "").split("|") if text.strip()]
-            there = item.caption.lower() in {"yes", "true"}
-            for number, text in enumerate(opposites(item.question, there, captions, seed)):
+            is_yes = item.caption.lower() in {"yes", "true"}
+            for number, text in enumerate(opposites(item.question, is_yes, captions, seed)):
                 name = f"{item.id}/opposite{f'-{number + 1}' if number else ''}"
                 if name not in known:
                     yield _turned(item, text, name)
@@ -244,7 +244,7 @@ def rewordings(question: str, options: Sequence[str] = (), seed: int = 0) -> lis
         return []
     same = _plain(question)
     words = [parts.written(core) for core in _words(parts.core, options, seed)]
-    forms, words = ([one for one in dict.fromkeys(found) if _plain(one) != same] for found in (forms, words))
+    forms, words = ([text for text in dict.fromkeys(texts) if _plain(text) != same] for texts in (forms, words))
     return [*forms[: MOST - len(words[:_WORDS])], *words[:_WORDS]]
 
 
@@ -260,47 +260,49 @@ def _recipe() -> Recipe:
 
 
 def _words(core: str, options: Sequence[str], seed: int) -> Iterator[str]:
-    """A word or a phrase for another, as in captions; not where the question or its options are about that word."""
+    """Replace a word or a phrase, as in captions; not where the question or its options are about that word."""
     if _ABOUT_WORDS.search(core) or len(core) > 200:
         return
     chosen = {word for option in options for word in re.findall(r"\w+", option.lower())}
     swaps = not re.search("relation|position|distance|between", core)
-    for made in perturb_caption(_recipe(), Caption(core), seed).positives:
-        edit = made.edit
+    for candidate in perturb_caption(_recipe(), Caption(core), seed).positives:
+        edit = candidate.edit
         if not edit.source or not edit.to or not edit.span or not edit.span[0]:
             continue
         old, new = (set(re.findall(r"\w+", text.lower())) for text in (edit.source, edit.to))
         if edit.op == "replace" and edit.by != "rules":
             if not (old | new) & (_KEPT | chosen) and not old <= new and edit.to not in _BROKEN:
-                yield made.text
+                yield candidate.text
         elif edit.op == "swap" and swaps:
-            yield made.text
+            yield candidate.text
 
 
-def opposites(question: str, there: bool, captions: Sequence[str] = (), seed: int = 0) -> Iterator[str]:
+def opposites(question: str, is_yes: bool, captions: Sequence[str] = (), seed: int = 0) -> Iterator[str]:
     """Questions with the opposite answer; about another object only where captions of the photo are given.
 
-    `there`: whether the answer to the question is yes.
+    `is_yes`: whether the answer to the question is yes.
     """
     if parts := stated(question, polar=True):
         if denied := _denied(parts.core):
             yield parts.written(denied)
     elif (parts := asked(question)) and not parts.after:
-        if found := _EXISTS.fullmatch(parts.core):
-            yield from _of_existence(parts, found, there, captions, seed)
-        elif found := _SAME.fullmatch(parts.core):
-            yield parts.written(f"Do {found['two']} have different {found['a']}s")
+        if match := _EXISTS.fullmatch(parts.core):
+            yield from _of_existence(parts, match, is_yes, captions, seed)
+        elif match := _SAME.fullmatch(parts.core):
+            yield parts.written(f"Do {match['two']} have different {match['a']}s")
 
 
-def _of_existence(parts: Parts, found: re.Match[str], there: bool, captions: Sequence[str], seed: int) -> Iterator[str]:
-    thing = found["x"].split(" ", 1)[1]
-    if not is_object(found["x"]) or re.search(r"\b(?:and|or)\b", thing):
+def _of_existence(
+    parts: Parts, match: re.Match[str], is_yes: bool, captions: Sequence[str], seed: int
+) -> Iterator[str]:
+    thing = match["x"].split(" ", 1)[1]
+    if not is_object(match["x"]) or re.search(r"\b(?:and|or)\b", thing):
         return
-    yield parts.written(f"Is it true that there {found['be'].lower()} no {thing}{found['where']}")
-    if other := _other_object(thing, there, captions, seed):
-        start = f"{found['be']} there {found['a']} "
-        text = f"{start}{thing}{found['where']}"
-        yield parts.written(write_edit(text, len(start), len(start) + len(thing), other))
+    yield parts.written(f"Is it true that there {match['be'].lower()} no {thing}{match['where']}")
+    if name := _other_object(thing, is_yes, captions, seed):
+        start = f"{match['be']} there {match['a']} "
+        text = f"{start}{thing}{match['where']}"
+        yield parts.written(write_edit(text, len(start), len(start) + len(thing), name))
 
 
 def _denied(said: str) -> str | None:
@@ -318,28 +320,29 @@ def _denied(said: str) -> str | None:
     return None
 
 
-def _other_object(thing: str, there: bool, captions: Sequence[str], seed: int) -> str | None:
-    """For an object that is not in the photo, one that two captions name. For an animal that is, one that the engine
-    puts in its place in a caption, and that no caption names: a person or a chair may be there unnamed."""
+def _other_object(thing: str, in_photo: bool, captions: Sequence[str], seed: int) -> str | None:
+    """Another object to ask for. In place of one that is not in the photo: one that two captions name. In place of an
+    animal that is in it: one that the engine puts in its place in a caption, and that no caption names; a person or a
+    chair may be in the photo unnamed."""
     if len(captions) < 2 or " " in thing:
         return None
     lemma = noun_lemma(thing)
     for place, text in enumerate(captions):
         caption = Caption(text, (*captions[:place], *captions[place + 1 :]))
-        if there:
-            found = _excluded(caption, lemma, seed)
+        if in_photo:
+            noun = _excluded(caption, lemma, seed)
         else:
             heads = (
                 caption.units[phrase.head] for n, phrase in enumerate(caption.phrases) if is_thing_noun(caption, n)
             )
-            found = next((head.word for head in heads if _is_one(head) and head.word in caption.other_words), None)
-        if found:
-            return found if lemma == thing else inflect(found, "NNS")
+            noun = next((head.word for head in heads if _is_one(head) and head.word in caption.other_words), None)
+        if noun:
+            return noun if lemma == thing else inflect(noun, "NNS")
     return None
 
 
 def _is_one(head: Unit) -> bool:
-    """Whether one can ask "Is there a ...?" of it: no water, graffiti or crowd."""
+    """Whether "Is there a ...?" can ask for it: no water, graffiti or crowd."""
     named = head.pos == "NN" and head.word == head.lemma and head.lemma not in NO_THING | COLLECTIVES
     return named and is_countable(head)
 
@@ -347,13 +350,13 @@ def _is_one(head: Unit) -> bool:
 def _excluded(caption: Caption, lemma: str, seed: int) -> str | None:
     if lemma not in caption.words or not _is_animal(lemma):
         return None
-    for made in perturb_caption(RECIPES["balanced"], caption, seed).negatives:
-        edit = made.edit
+    for candidate in perturb_caption(RECIPES["balanced"], caption, seed).negatives:
+        edit = candidate.edit
         if edit.op == "replace" and edit.target == "object" and noun_lemma(edit.source or "") == lemma:
-            other = noun_lemma(edit.to or "")
-            unnamed = other.isalpha() and other not in caption.other_words
-            if unnamed and _is_animal(other) and are_exclusive(lemma, other):
-                return other
+            new = noun_lemma(edit.to or "")
+            unnamed = new.isalpha() and new not in caption.other_words
+            if unnamed and _is_animal(new) and are_exclusive(lemma, new):
+                return new
     return None
 
 

@@ -1,4 +1,4 @@
-"""Recipe, the noun, `perturb_caption`, which follows one, and what its parts hand to each other.
+"""`Recipe`, `perturb_caption`, which follows one, and the types that its parts exchange.
 
 A source proposes words for a stretch of a caption, an operation writes candidates, checks keep them or say why not.
 Every random number is drawn from a generator seeded by seed, recipe and caption text, so that a caption gets the same
@@ -46,12 +46,12 @@ class Source:
         return iter(())
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        """Replacements that break it: only one of the two can be true of the same thing."""
+        """Replacements that break the meaning: only one of the two can be true of the same thing."""
         return iter(())
 
 
 class Both(Source):
-    """Two sources as one, whose proposals are drawn from together; a later source waits until an earlier has none."""
+    """Two sources whose proposals are drawn together; in a recipe, a later source waits until an earlier has none."""
 
     def __init__(self, first: Source, second: Source) -> None:
         self.name, self._parts = first.name, (first, second)
@@ -75,7 +75,7 @@ class Candidate(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """An operation's word that it makes nothing here, and why; yielded like a candidate."""
+    """Why an operation makes nothing here; yielded like a candidate."""
 
     reason: str
 
@@ -142,7 +142,7 @@ class Perturbed:
     dropped: list[tuple[Candidate, str]] = field(default_factory=list)
     empty: list[tuple[str, str]] = field(default_factory=list)  # (slot, why it has no text), a slot more than once
     refused: str | None = None  # why nothing was tried
-    known: bool | None = None  # as IS_KNOWN has it
+    known: bool | None = None  # see IS_KNOWN
 
 
 IS_KNOWN: Kept[bool] = Kept()  # whether the judge, where it read the caption, knows all of its words
@@ -161,10 +161,10 @@ def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbe
     for slot in recipe.slots:
         if slot.unless and any(candidate.kind == slot.unless for candidate in filled):
             continue
-        found = _first_kept(recipe, slot, caption, rng, seen, result)
-        if found is not None:
-            seen.add(found.text)
-            filled.append(found)
+        chosen = _first_kept(recipe, slot, caption, rng, seen, result)
+        if chosen is not None:
+            seen.add(chosen.text)
+            filled.append(chosen)
     if recipe.pick is not None and len(filled) > recipe.pick:
         filled = rng.sample(filled, recipe.pick)
     for candidate in filled:
@@ -175,8 +175,8 @@ def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbe
 
 def perturb_captions(recipe: Recipe, captions: Iterable[Caption], seed: int = 0) -> Iterator[Perturbed]:
     """Batched `perturb_caption`: several times faster for recipes with a judge."""
-    left = iter(captions)
-    while block := list(islice(left, TOGETHER)):
+    remaining = iter(captions)
+    while block := list(islice(remaining, TOGETHER)):
         prepare([recipe], block)
         yield from (perturb_caption(recipe, caption, seed) for caption in block)
 
@@ -195,16 +195,16 @@ def prepare(recipes: Sequence[Recipe], captions: Sequence[Caption]) -> None:
 def _first_kept(
     recipe: Recipe, slot: Slot, caption: Caption, rng: random.Random, seen: set[str], result: Perturbed
 ) -> Candidate | None:
-    tries, told = 0, []
+    tries, reasons = 0, []
     dropped = len(result.dropped)
     for op in rng.sample(slot.ops, len(slot.ops)) if slot.drawn else slot.ops:
         tries = 0 if slot.drawn else tries
         for candidate in op(caption, recipe.sources, rng):
             if isinstance(candidate, Refused):
-                told.append(candidate.reason)
+                reasons.append(candidate.reason)
                 continue
             if candidate.text in seen:
-                told.append("the recipe wrote the same text already")
+                reasons.append("the recipe wrote the same text already")
                 continue
             reason = next((why for check in recipe.checks if (why := check(caption, candidate))), None)
             if reason is None:
@@ -214,9 +214,11 @@ def _first_kept(
             if tries >= _TRIES:
                 break
         if tries >= _TRIES and not slot.drawn:
-            told.append(f"the first {_TRIES} candidates were all refused by a check")
+            reasons.append(f"the first {_TRIES} candidates were all refused by a check")
             break
     if len(result.dropped) > dropped:
-        told.append("every candidate was refused by a check")
-    result.empty += [(slot.name, reason) for reason in dict.fromkeys(told or ["the caption has nothing of this kind"])]
+        reasons.append("every candidate was refused by a check")
+    result.empty += [
+        (slot.name, reason) for reason in dict.fromkeys(reasons or ["the caption has nothing of this kind"])
+    ]
     return None

@@ -67,11 +67,11 @@ def _prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
     prepare_swaps(captions)
 
 
-_ALONE = 0.045  # of the precision: what the only positive of a caption may lack
+_ALONE = 0.045  # the only positive of a caption may be so much less precise
 
 
-# The judge has asked before what goes with a new word's neighbours, and what may be in the photo as well. Of the edits
-# that it keeps, readers pass what `plausible` and `not_there_too` would drop as often as the rest.
+# The judge already knows what goes with a new word's neighbours, and what may be in the photo as well. Among the edits
+# that it keeps, readers accept those that `plausible` and `not_there_too` would drop as often as the rest.
 _ASKED_BEFORE = (meaning.plausible, meaning.not_there_too, meaning.shares_sense)
 _BALANCED_CHECKS = (*(check for check in CHECKS if check not in _ASKED_BEFORE), meaning.confirmed)
 
@@ -236,7 +236,7 @@ TAKE_LLM = ("balanced", *LLM_RECIPES)  # the first can do without
 
 
 def get_recipe(name: str, folder: str | None = None) -> Recipe:
-    """The recipe of that name, or the user's own that `py:module:name` names (looked for in `folder`)."""
+    """The recipe of that name, or the user's own: `py:module:name`, looked for in `folder`."""
     if is_named(name):
         what = "a recipe (equipoise.perturb.Recipe)"
         return cast(Recipe, load_named(name, what, lambda value: isinstance(value, Recipe), folder))
@@ -265,7 +265,7 @@ class Setup:
     seed: int = 0
     llm: LlmSettings | None = None
     masked_lm: str | None = None  # a model folder; its guesses come before the recipe's own word sources
-    # Where py: looks first, in every worker: on another machine the current folder is another.
+    # The first place where py: looks, in every worker: another machine has another current folder.
     folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
     precision: float = PRECISION  # of `balanced`: the share that a strict reader should accept
     keep_all: bool = False  # captions without an edit stay in the output, as in the paper's training set
@@ -288,7 +288,7 @@ class Setup:
 
     @property
     def asked(self) -> Llm | None:
-        """The language model that writes, where one does."""
+        """The language model that writes, if one does."""
         if self.llm is None or not self._asks:
             return None
         from equipoise.core.llm_client import llm_for
@@ -296,7 +296,7 @@ class Setup:
         return llm_for(self.llm)
 
     def recipe(self) -> Recipe:
-        """The recipe, where there is one."""
+        """The recipe, if there is only one."""
         return _build(self, source_sha256(self.name, self.folder) if is_named(self.name) else "")
 
     def recipes(self) -> tuple[Recipe, ...]:
@@ -310,33 +310,33 @@ class Setup:
         return tuple(dataclasses.replace(self, name=name).recipe() for name in self.names)
 
     def notes(self) -> list[str]:
-        """What a reader of the report must know about how the recipes ran."""
+        """Notes for the report on how the recipes ran."""
         lacking = (recipe for recipe in self.recipes() if self.masked_lm is None and recipe.without_masked_lm)
         return [f"{recipe.name}: {recipe.without_masked_lm}" for recipe in lacking]
 
     def identity(self) -> dict[str, object]:
-        """What decides the output, as JSON."""
-        found: dict[str, object] = {"recipe": self.joined_name, "seed": self.seed}
+        """The settings that decide the output, as JSON."""
+        identity: dict[str, object] = {"recipe": self.joined_name, "seed": self.seed}
         if own := {name: source_sha256(name, self.folder) for name in self.names if is_named(name)}:
-            found["source"] = own
+            identity["source"] = own
         if self.keep_all:
-            found["keep_all"] = True
+            identity["keep_all"] = True
         if "balanced" in self.names:
-            found["precision"] = self.precision
+            identity["precision"] = self.precision
         if self.llm is not None and self._asks:
             from equipoise.perturb.llm.recipes import PROMPTS
 
             prompts = [[prompt.template, self.llm.max_tokens or prompt.max_tokens] for prompt in PROMPTS.values()]
-            found["llm"] = {**self.llm.identity(), "prompts": prompts}
+            identity["llm"] = {**self.llm.identity(), "prompts": prompts}
         if self.masked_lm is not None:
             from equipoise.data.identity import of_folder
 
-            found["masked_lm"] = of_folder(self.masked_lm)
-        return found
+            identity["masked_lm"] = of_folder(self.masked_lm)
+        return identity
 
 
 def recipe_names() -> dict[str, str]:
-    """Every recipe with what it makes."""
+    """Every recipe with its description."""
     return {name: recipe.about for name, recipe in RECIPES.items()} | LLM_RECIPES | {QUESTIONS: _REWORDED}
 
 

@@ -4,8 +4,8 @@ They are written only where a caption has no other positive, and counted. The ki
 "parked"), "there is a", photo / picture / image, "that has" / "with", a number and its digit, articles and prepositions
 ("in", "at"), a spelling ("hot dog", "hotdog"; "tv", "television"), a word more or less ("bat", "baseball bat").
 
-`Alternations` proposes another opening, for captions of which nothing else can be said in other words: "there is a
-dog", "a photo of two dogs", "in this photo, the dog sleeps".
+`Alternations` proposes another opening, for captions where nothing else can be reworded: "there is a dog", "a photo of
+two dogs", "in this photo, the dog sleeps".
 """
 
 from __future__ import annotations
@@ -40,16 +40,18 @@ def trivial_kind(before: str, after: str, by: str | None = None) -> str | None:
     trivial change."""
     old, new = (_WORD.findall(text.lower().removeprefix("in this ")) for text in (before, after))
     if _content(old) != _content(new):
-        one, two = (list(map(noun_lemma, re.findall(r"\w+", text.lower()))) for text in (before, after))
-        if "".join(one) == "".join(two) or _joined(one) == _joined(two):
+        old_lemmas, new_lemmas = (list(map(noun_lemma, re.findall(r"\w+", text.lower()))) for text in (before, after))
+        if "".join(old_lemmas) == "".join(new_lemmas) or _joined(old_lemmas) == _joined(new_lemmas):
             return "a spelling"
-        contained = bool(one and two) and (set(one) < set(two) or set(two) < set(one))
+        contained = bool(old_lemmas and new_lemmas) and (
+            set(old_lemmas) < set(new_lemmas) or set(new_lemmas) < set(old_lemmas)
+        )
         return "a word more or less" if contained and by != "captions" else None
     changed = set(old) ^ set(new)
     if changed & {*_DIGITS, *_DIGITS.values()}:
         return "a number or its digit"
-    other = "articles" if changed <= _ARTICLES else "a verb's form"
-    return next((kind for kind, words in _KINDS.items() if changed & words), other)
+    default = "articles" if changed <= _ARTICLES else "a verb's form"
+    return next((kind for kind, words in _KINDS.items() if changed & words), default)
 
 
 def _content(words: list[str]) -> list[str]:
@@ -84,16 +86,16 @@ class Alternations(Source):
         units, first = caption.units, caption.phrases[0] if caption.phrases else None
         if target != "action" or first is None or caption.is_title or any(unit.word in _PICTURES for unit in units):
             return
-        there = units[0].word == "there" and units[1].word in {"is", "are"} and first.start == 2
-        front = None if there or first.start else _front(caption, first)
-        if there and units[2].word != "no" and not _has_verb(caption, 2):
+        there_is = units[0].word == "there" and units[1].word in {"is", "are"} and first.start == 2
+        front = None if there_is or first.start else _front(caption, first)
+        if there_is and units[2].word != "no" and not _has_verb(caption, 2):
             yield _proposal(units[0].start, units[2].end, units[2].word)
         elif front is not None:
             yield _proposal(units[0].start, units[0].end, f"{front} {units[0].word}")
 
 
 def _front(caption: Caption, first: NounPhrase) -> str | None:
-    """What may stand before a caption that begins with a noun phrase."""
+    """An opening for a caption that begins with a noun phrase."""
     units, many = caption.units, caption.is_plural(first)
     if units[0].kind not in {"determiner", "number"} or units[first.head].lemma in _AMOUNTS:
         return None
@@ -114,13 +116,15 @@ def _front(caption: Caption, first: NounPhrase) -> str | None:
 
 
 def _has_verb(caption: Caption, start: int) -> bool:
-    """A verb of its own, or what may be one that the tagger took for a noun: "a child wearing orange balances"."""
+    """Whether the units have a finite verb, or a noun that may be one: "a child wearing orange balances"."""
     units = caption.units[start:]
     if any(unit.kind in {"be", "relative", "pronoun"} or unit.pos in _FINITE for unit in units):
         return True
     if any(unit.kind == "noun" and verb_lemma(unit.word) in _NOUNS_TOO for unit in units):
         return True
-    return any(one.pos == "NNS" and two.kind == "noun" for one, two in pairwise(units))  # protesters picket
+    return any(
+        unit.pos == "NNS" and following.kind == "noun" for unit, following in pairwise(units)
+    )  # protesters picket
 
 
 def _proposal(start: int, end: int, to: str) -> Proposal:

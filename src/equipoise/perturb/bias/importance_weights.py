@@ -29,15 +29,15 @@ TENTHS = 10  # the file holds whole tenths
 @functools.cache
 def _weights() -> dict[str, dict[str, float]]:
     """Kind -> word, or two words and a tab between them -> weight."""
-    found: dict[str, dict[str, int]] = json.loads(read_data("giveaway.json.gz"))
-    return {kind: {name: tenths / TENTHS for name, tenths in table.items()} for kind, table in found.items()}
+    tables: dict[str, dict[str, int]] = json.loads(read_data("giveaway.json.gz"))
+    return {kind: {name: tenths / TENTHS for name, tenths in table.items()} for kind, table in tables.items()}
 
 
 def gaps(text: str, kind: Kind, proposals: Sequence[Proposal]) -> list[float]:
-    """For each proposal, how much more its words give away than what stands there: the difference of both windows."""
+    """For each proposal, how much more its words give away than the old words: the difference of both windows."""
     table = _weights()[kind]
     places: dict[tuple[int, int], tuple[list[str], str, float]] = {}
-    found = []
+    differences = []
     for proposal in proposals:
         place = proposal.start, proposal.end
         if place not in places:
@@ -51,8 +51,8 @@ def gaps(text: str, kind: Kind, proposals: Sequence[Proposal]) -> list[float]:
             article = article_for(first)
             new += table.get(article, 0.0) + table.get(f"{left}\t{article}", 0.0)
             left = article
-        found.append(new + table.get(f"{left}\t{first}", 0.0) + table.get(f"{last}\t{right}", 0.0) - old)
-    return found
+        differences.append(new + table.get(f"{left}\t{first}", 0.0) + table.get(f"{last}\t{right}", 0.0) - old)
+    return differences
 
 
 def window(text: str, start: int, end: int, to: str | None = None) -> list[str]:
@@ -74,7 +74,7 @@ def _around(text: str, start: int, end: int) -> tuple[list[str], list[str], str]
 
 @functools.lru_cache(maxsize=1 << 14)
 def _inside(kind: Kind, words: str) -> tuple[str, str, float]:
-    """The first and the last word, and what all of them and their pairs weigh."""
+    """The first and the last word, and the weight of all words and their pairs."""
     inside = _split(words)[0][1:-1]
     return inside[0], inside[-1], _sum(_weights()[kind], inside)
 
@@ -85,9 +85,13 @@ def _sum(table: dict[str, float], words: Sequence[str]) -> float:
 
 @functools.lru_cache(maxsize=4096)
 def _split(text: str) -> tuple[list[str], list[int]]:
-    """The words in lower case, with a mark at both ends, and where each begins."""
-    found = list(_TOKEN.finditer(text))
-    return ["<", *(match[0].lower() for match in found), ">"], [-1, *(match.start() for match in found), len(text) + 1]
+    """The words in lower case, with a mark at both ends, and their first characters."""
+    matches = list(_TOKEN.finditer(text))
+    return ["<", *(match[0].lower() for match in matches), ">"], [
+        -1,
+        *(match.start() for match in matches),
+        len(text) + 1,
+    ]
 
 
 def names(words: Sequence[str]) -> Iterator[str]:

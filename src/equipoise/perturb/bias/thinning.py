@@ -45,14 +45,14 @@ Judge = Callable[[Item, Sequence[str]], Sequence[float]]  # a score for each tex
 
 
 def refine(first: Sequence[float], second: Sequence[float], seed: int = 0) -> list[int]:
-    """Which pairs to keep, given each judge's gaps: both then prefer the right text in exactly half of the cases."""
+    """The pairs to keep, from each judge's gaps: both then prefer the right text in exactly half of the cases."""
     if len(first) != len(second):
         raise ValueError(f"{len(first)} gaps of one judge and {len(second)} of the other")
     if not all(map(math.isfinite, (*first, *second))):
         raise ValueError("expected finite gaps, found NaN or infinity")
-    one, two = _scaled(first), _scaled(second)
+    first_gaps, second_gaps = _scaled(first), _scaled(second)
     cells: dict[tuple[int, int], list[int]] = {}
-    for pair, gaps in enumerate(zip(one, two, strict=True)):
+    for pair, gaps in enumerate(zip(first_gaps, second_gaps, strict=True)):
         cells.setdefault(_cell(*gaps), []).append(pair)
     rng = random.Random(seed)
     kept = list(cells.pop((0, 0), ()))  # neither judge sees a difference: nothing to balance
@@ -60,9 +60,9 @@ def refine(first: Sequence[float], second: Sequence[float], seed: int = 0) -> li
         mirror = (-cell[0], -cell[1])
         if cell < mirror:
             continue  # each two cells once, from the one that sorts last
-        here, there = cells[cell], cells.get(mirror, [])
-        most = min(len(here), len(there))
-        kept += rng.sample(here, most) + rng.sample(there, most)
+        pairs, opposites = cells[cell], cells.get(mirror, [])
+        most = min(len(pairs), len(opposites))
+        kept += rng.sample(pairs, most) + rng.sample(opposites, most)
     return sorted(kept)
 
 
@@ -71,9 +71,9 @@ def _scaled(gaps: Sequence[float]) -> list[float]:
     return [gap / largest if largest else 0.0 for gap in gaps]
 
 
-def _cell(one: float, two: float) -> tuple[int, int]:
-    grid = GRID if one and two else GRID_ALONE
-    return _step(one, grid), _step(two, grid)
+def _cell(first: float, second: float) -> tuple[int, int]:
+    grid = GRID if first and second else GRID_ALONE
+    return _step(first, grid), _step(second, grid)
 
 
 def _step(gap: float, grid: int) -> int:
@@ -92,7 +92,7 @@ def refine_items(
 ) -> Iterator[Item]:
     """Items with the positives and negatives that survive, each edit in a pair with its caption; an item that keeps
     none goes too, if not keep_all. `read` is called several times, so that a file need not fit into memory."""
-    kept = {kind: set(refine(*_gaps(read(), kind, two), seed)) for kind, two in judges.items()}
+    kept = {kind: set(refine(*_gaps(read(), kind, both), seed)) for kind, both in judges.items()}
     place = {kind: itertools.count() for kind in kept}
     return keep_texts(read, lambda kind, _: kind not in kept or next(place[kind]) in kept[kind], keep_all)
 
@@ -100,7 +100,7 @@ def refine_items(
 def keep_texts(
     read: Callable[[], Iterable[Item]], keep: Callable[[TextKind, Text], bool], keep_all: bool
 ) -> Iterator[Item]:
-    """Items with the texts that `keep` says, asked in their order; one left without any goes, if not keep_all."""
+    """Items with the texts that `keep` allows, called in their order; an item without any goes, if not keep_all."""
     for item in read():
         left: dict[str, tuple[Text, ...]] = {
             kind: tuple(text for text in item.edits(kind) if keep(kind, text)) for kind in TEXT_KINDS
@@ -114,16 +114,16 @@ def _gaps(items: Iterable[Item], kind: TextKind, judges: tuple[Judge, Judge]) ->
     gaps: tuple[list[float], list[float]] = ([], [])
     for item in items:
         texts = [item.caption, *(text.text for text in item.edits(kind))]
-        for judge, found in zip(judges, gaps, strict=True):
+        for judge, listed in zip(judges, gaps, strict=True):
             original, *edits = judge(item, texts)
-            found += [original - edit for edit in edits]
+            listed += [original - edit for edit in edits]
     return gaps
 
 
 def refine_file(
     path: Path, judges: Judges, seed: int = 0, keep_all: bool = False
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Refine an items file in place, atomically; returns how many texts there were and are, and the edits that are."""
+    """Refine an items file in place, atomically; returns the numbers of texts before and after, and the edits left."""
     nothing = "refinement left nothing; take more captions, or other judges"
     return rewrite_file(path, lambda read: refine_items(read, judges, seed, keep_all), nothing)
 
@@ -131,8 +131,8 @@ def refine_file(
 def rewrite_file(
     path: Path, change: Callable[[Callable[[], Iterator[Item]]], Iterator[Item]], nothing: str
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """An items file, changed in place, atomically, without being held in memory; `nothing` is said if no item is left.
-    Returns how many items and texts there were and are, and the edits that are."""
+    """Change an items file in place, atomically, without holding it in memory; `nothing` is the error if no item is
+    left. Returns the numbers of items and texts before and after, and the edits left."""
 
     def read() -> Iterator[Item]:
         with path.open("rb") as handle:
@@ -167,11 +167,11 @@ def substitution(kind: TextKind, text: Text) -> Substitution | None:
 
 
 def cap_items(read: Callable[[], Iterable[Item]], most: int, seed: int = 0, keep_all: bool = False) -> Iterator[Item]:
-    """Items with at most so many texts of each substitution, drawn; one left without any text goes, if not keep_all."""
+    """Items with at most `most` drawn texts of each substitution; an item without any text goes, if not keep_all."""
     names = (substitution(kind, text) for item in read() for kind in TEXT_KINDS for text in item.edits(kind))
-    found = Counter(name for name in names if name is not None)
+    counts = Counter(name for name in names if name is not None)
     rng = random.Random(f"cap {seed}")
-    kept = {name: set(rng.sample(range(count), most)) for name, count in sorted(found.items()) if count > most}
+    kept = {name: set(rng.sample(range(count), most)) for name, count in sorted(counts.items()) if count > most}
     place = {name: itertools.count() for name in kept}
 
     def keep(kind: TextKind, text: Text) -> bool:
@@ -182,7 +182,7 @@ def cap_items(read: Callable[[], Iterable[Item]], most: int, seed: int = 0, keep
 
 
 def cap_file(path: Path, most: int, seed: int, keep_all: bool) -> tuple[dict[str, int], dict[str, int]]:
-    """An items file in place; returns how many texts there were and are, and the edits that are."""
+    """Cap an items file in place; returns the numbers of texts before and after, and the edits left."""
     return rewrite_file(path, lambda read: cap_items(read, most, seed, keep_all), "--cap left nothing")
 
 
@@ -191,27 +191,28 @@ _SIDES: dict[str | None, Side] = {"relation": "relations", "action": "relations"
 
 
 def side(text: Text) -> Side | None:
-    """What the draw counts a positive as; None for one that it leaves alone."""
+    """The side on which the draw counts a positive; None for one that it leaves alone."""
     return _SIDES.get(text.edit.target) if text.edit is not None and text.edit.op == "replace" else None
 
 
 def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], dict[str, int]]:
-    """Draw positives from an items file, in place; returns how many there were and are, and the edits that are."""
-    found: dict[Side, int] = {"relations": 0, "attributes": 0}
+    """Draw positives from an items file, in place; returns their numbers before and after, and the edits left."""
+    positives: dict[Side, int] = {"relations": 0, "attributes": 0}
 
     def change(read: Callable[[], Iterator[Item]]) -> Iterator[Item]:
         for which in (side(text) for item in read() for text in item.positives):
             if which is not None:
-                found[which] += 1
-        least = min(found.values())
+                positives[which] += 1
+        least = min(positives.values())
         if not least:
             raise UserError(
-                f"--even-positives: {found['relations']:,} positives about relations and {found['attributes']:,} about "
-                "attributes, so none would be left of either; hard_positives_kamath_2024_relations writes the first, "
+                f"--even-positives: {positives['relations']:,} positives about relations and "
+                f"{positives['attributes']:,} about attributes, so none would be left of either; "
+                "hard_positives_kamath_2024_relations writes the first, "
                 "hard_positives_kamath_2024 and hard_positives_rules both"
             )
         rng = random.Random(f"even {seed}")
-        kept = {which: set(rng.sample(range(count), least)) for which, count in found.items()}
+        kept = {which: set(rng.sample(range(count), least)) for which, count in positives.items()}
         place = {which: itertools.count() for which in kept}
 
         def keep(kind: TextKind, text: Text) -> bool:
@@ -221,8 +222,12 @@ def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], di
         return keep_texts(read, keep, keep_all)
 
     counts, edits = rewrite_file(path, change, "--even-positives left nothing; take more captions")
-    told = {"relations": found["relations"], "attributes": found["attributes"], "kept of each": min(found.values())}
-    return told | {"items": counts["items_after"]}, edits
+    report = {
+        "relations": positives["relations"],
+        "attributes": positives["attributes"],
+        "kept of each": min(positives.values()),
+    }
+    return report | {"items": counts["items_after"]}, edits
 
 
 # The judges, which see no image: a score is higher for what looks like an original caption. `length` and `frequency`
@@ -248,7 +253,7 @@ def judge_named(name: str, sample: Sequence[Item], kind: TextKind) -> Judge:
 
 
 def check_judge(name: str) -> None:
-    """A judge that cannot be made is known before the long work."""
+    """Refuse a judge that cannot be made, before the long work."""
     if name.startswith("lm:"):
         _fluency_of(name)
     elif name not in NAMES or name == _LM:
@@ -256,7 +261,7 @@ def check_judge(name: str) -> None:
 
 
 def judge_identity(name: str) -> str:
-    """What decides a judge's scores: of a model its files, not where they lie."""
+    """Identify what decides a judge's scores: for a model, the content of its files and not their folder."""
     if not name.startswith("lm:"):
         return name
     return f"lm:{of_folder(name.removeprefix('lm:'))}"
@@ -277,9 +282,9 @@ def _frequency(text: str) -> float:
 
 
 def word_judge(sample: Sequence[Item], kind: TextKind) -> Judge:
-    """Logistic regression on words and pairs of words, taught which of a caption and its edit is the caption. Two of
-    them, each taught on one half of the images and judging the other: a judge that knew its texts by heart would win
-    where nobody else could, and refinement would throw away edits that give nothing away."""
+    """Logistic regression on words and pairs of words that learns which of a caption and its edit is the caption. Each
+    of two learns from one half of the images and judges the other: a judge that knew its texts by heart would win where
+    nobody else could, and refinement would throw away edits that give nothing away."""
     halves = [
         _taught([item for item in sample if fold_of(group_of(item), _HALVES) != half], kind) for half in range(_HALVES)
     ]
@@ -292,7 +297,7 @@ def word_judge(sample: Sequence[Item], kind: TextKind) -> Judge:
 
 
 def _taught(items: Sequence[Item], kind: TextKind) -> dict[str, float]:
-    """Weight of every word and pair of words: which of two texts is the caption, as refinement compares them."""
+    """The weight of every word and pair of words for telling the caption from its edit, as refinement compares them."""
     pairs = [(item.caption, edit.text) for item in items for edit in item.edits(kind)]
     bags = words_of([text for pair in pairs for text in pair])
     differences = [difference(bags[place], bags[place + 1]) for place in range(0, len(bags), 2)]

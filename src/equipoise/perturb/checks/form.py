@@ -53,7 +53,7 @@ def small_edit(caption: Caption, candidate: Candidate) -> str | None:
 
 
 def _lemmas(words: list[str]) -> list[str]:
-    """Two men and a dog, two dogs and a man: the same words in other forms."""
+    """The words without their number: "two men and a dog" and "two dogs and a man" have the same."""
     listed = ("person" if word == "people" else word for word in words if word not in _OF_NUMBER)
     return sorted(verb_lemma(noun_lemma(word)) for word in listed)
 
@@ -62,7 +62,7 @@ _OF_NUMBER = word_set("forms of be") | word_set("words for a number")
 
 
 def _plain_words(text: str) -> list[str]:
-    """Sorted, and without the articles that an edit fixes."""
+    """The words, sorted, without the articles that an edit fixes."""
     return sorted(word for word in _WORD.findall(text.lower()) if word not in {"a", "an"})
 
 
@@ -73,16 +73,16 @@ def grammar(caption: Caption, candidate: Candidate) -> str | None:
 
 
 def broken_by_edit(before: str, after: str) -> str | None:
-    """What of a/an, doubled words, phrases and plurals is wrong in `after` and was not in `before`."""
-    for name, found in _WRONG.items():
-        here = found(after)
-        if here and (new := Counter(here) - Counter(found(before))):
+    """A mistake (a/an, doubled word, phrase, plural) of `after` that `before` does not have."""
+    for name, find in _WRONG.items():
+        mistakes = find(after)
+        if mistakes and (new := Counter(mistakes) - Counter(find(before))):
             return f"{name}: {next(iter(new))}"
     return None
 
 
 def _around_edit(caption: Caption, candidate: Candidate) -> tuple[str, str]:
-    """Both texts from a few words before a replacement to a few after it; what is further away cannot have changed."""
+    """Both texts from a few words before a replacement to a few after it; the rest cannot have changed."""
     span = candidate.edit.span
     if candidate.edit.op != "replace" or span is None:
         return caption.text, candidate.text

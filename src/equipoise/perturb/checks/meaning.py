@@ -63,7 +63,7 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
     before = _words(caption.text[:start])[-3:]
     if not _NEGATIONS.isdisjoint(_words(caption.text[:start])) or not _NOBODY.isdisjoint(caption.words):
         return "the caption negates the words that would change"
-    first = (_words(caption.text[start:end]) or [""])[0]  # of what changes: of looks nothing is "about" or "to"
+    first = (_words(caption.text[start:end]) or [""])[0]  # of the changed words: "about" and "to" bound only numbers
     bounds = _BOUNDS if first in _NUMBERS or first[:1].isdigit() else _NEARLY
     if edit.target == "attribute" and not bounds.isdisjoint(before[-2:]):
         return "a word such as about, under or to before it may make it inexact"
@@ -103,9 +103,9 @@ _CHILDISH, _BETWEEN = word_set("childish words"), word_set("half-grown words")
 
 
 def confirmed(caption: Caption, candidate: Candidate) -> str | None:
-    """A negative may deny a number, or that somebody is a man, a woman or a child, where another caption says so too:
-    people miscount and guess, and readers find such negatives true ten times as often as others. A player may be a
-    woman, unless a caption says a man."""
+    """A negative may deny a number, or that a person is a man, a woman or a child, only where another caption says so
+    too: people miscount and guess, and readers find such negatives true ten times as often as others. A player may be
+    a woman, unless a caption says a man."""
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or not edit.source or edit.by == "captions":
         return None
@@ -132,7 +132,7 @@ def confirmed(caption: Caption, candidate: Candidate) -> str | None:
 
 
 def _is_told_near(caption: Caption, candidate: Candidate) -> bool:
-    """A dog on a pillow that another caption has "between two pillows" may be beside it."""
+    """Whether another caption has it near the thing: a dog on a pillow, "between two pillows", may be near it too."""
     place = caption.units_of(candidate.edit.span or (0, 0))
     phrase = caption.phrase_at.get(place[1]) if place else None
     if phrase is None or (_words(candidate.edit.to or "") or [""])[0] not in _NEAR:
@@ -146,12 +146,12 @@ _NEAR = word_set("first words of nearness")
 
 
 def _has_no_sex(noun: str) -> bool:
-    """A word for a grown person that may be a man or a woman: a player, not a fireman."""
+    """Whether the word is for a grown person who may be a man or a woman: a player, not a fireman."""
     return is_person(noun) and not noun.endswith("man") and noun.split()[-1] not in _MALE | _FEMALE | _YOUNG
 
 
 def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
-    """What a negative brings in may not be named, under any of its names, in this or another caption of the image."""
+    """No caption of the image may name a negative's new thing, under any of its names."""
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op not in {"replace", "add"} or not edit.to:
         return None
@@ -164,10 +164,10 @@ def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
         names |= {edit.to.split()[0], lemma_of(edit.to.split()[0], "action")} - _OFTEN_DONE
     if edit.target == "object":
         names |= set(new.split()[-1:])
-    if found := names & caption.other_words:
-        return f"another caption of the image says the new word: {min(found)!r}"
-    if edit.target in {"object", "action"} and (found := names & caption.words):
-        return f"the caption already says the new word: {min(found)!r}"
+    if shared := names & caption.other_words:
+        return f"another caption of the image says the new word: {min(shared)!r}"
+    if edit.target in {"object", "action"} and (shared := names & caption.words):
+        return f"the caption already says the new word: {min(shared)!r}"
     return None
 
 
@@ -204,19 +204,19 @@ def listed_synonyms(word: str) -> frozenset[str]:
 @functools.cache
 def _synonym_index() -> dict[str, frozenset[str]]:
     """Word -> the words that some line of the lexicon lists beside it."""
-    found: dict[str, set[str]] = {}
+    by_word: dict[str, set[str]] = {}
     for line in synonyms():
         if any(guard.name in {"context", "said"} for guard in line.guards):
-            continue  # of other things it is not true
+            continue  # true only under this guard
         listed = {line.source.text, *(entry.text for entry in line.targets)}
         for word in listed:
-            found.setdefault(word, set()).update(listed - {word})
-    return {word: frozenset(others) for word, others in found.items()}
+            by_word.setdefault(word, set()).update(listed - {word})
+    return {word: frozenset(others) for word, others in by_word.items()}
 
 
 def plausible(caption: Caption, candidate: Candidate) -> str | None:
-    """A negative's new word must have been seen in its place: with its verb, its colour, its noun, where it is, and
-    beside the other things of the caption. What was never counted is not known to be possible."""
+    """A negative's new word must have been seen in its place: with its verb, its colour, its noun, its location, and
+    with the other things of the caption. What was never counted is not known to be possible."""
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or edit.span is None or not edit.to:
         return None
@@ -224,13 +224,13 @@ def plausible(caption: Caption, candidate: Candidate) -> str | None:
     if place is None or (edit.by == "captions" and edit.target == "attribute"):
         return None  # a colour is only added where captions have it with its noun; man and woman are seen everywhere
     word = lemma_of(edit.to, edit.target)
-    found = doubts(caption, *place, word, edit.target or "")
-    return next((doubt.reason for doubt in found if doubt.weight == IMPOSSIBLE), None)
+    all_doubts = doubts(caption, *place, word, edit.target or "")
+    return next((doubt.reason for doubt in all_doubts if doubt.weight == IMPOSSIBLE), None)
 
 
 def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
-    """What a photo has "with" or "near" something else, or in a list, may well be there beside the old thing, if
-    captions of such photos often name it: a street with cars has bikes too. What a person or an animal has with it is
+    """A new thing "with" or "near" something else, or in a list, may well be in the photo together with the old thing,
+    if captions of such photos often name it: a street with cars has bikes too. A thing with a person or an animal is
     held or worn, and a pizza is the meal: there the new thing replaces the old."""
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or edit.target != "object" or not edit.span or not edit.to:
@@ -263,22 +263,22 @@ def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
 
 
 def _names(noun: str) -> frozenset[str]:
-    """The noun and what our sets do not tell from it: a pick up truck is seen where trucks are."""
+    """The noun and the nouns of its groups: a pick up truck is seen where trucks are."""
     return _groups().get(noun, frozenset()) | {noun, noun.split()[-1]}
 
 
 @functools.cache
 def _groups() -> dict[str, frozenset[str]]:
-    """Noun -> all that stands in one group with it."""
-    found: dict[str, frozenset[str]] = {}
+    """Noun -> all nouns that are in one group with it."""
+    groups: dict[str, frozenset[str]] = {}
     for group in (group for line in exclusive() if line.section == "object" for group in line.groups):
         mine = frozenset(m.entry.text for m in group if m.replaced or m.chosen)
-        found |= {noun: found.get(noun, frozenset()) | mine for noun in mine}
-    return found
+        groups |= {noun: groups.get(noun, frozenset()) | mine for noun in mine}
+    return groups
 
 
 def _is_listed(caption: Caption, phrase: NounPhrase) -> bool:
-    """One of several things: "a plate with meat, carrots and a roll"."""
+    """Whether the phrase is one of several in a list: "a plate with meat, carrots and a roll"."""
     units = caption.units
     before = units[phrase.start - 1].word if phrase.start else ""
     after = units[phrase.end].word if phrase.end < len(units) else ""

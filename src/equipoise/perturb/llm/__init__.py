@@ -1,6 +1,6 @@
-"""Edits that a language model writes: the papers' prompts, and what becomes of an answer."""
+"""Edits that a language model writes: the papers' prompts, and the reading of answers."""
 
-LLM_RECIPES = {  # with what each makes
+LLM_RECIPES = {  # each with its description
     "hard_positives_kamath_2024": (
         'Kamath et al.: a language model replaces a word, and swaps around "and" in captions under 15 words; checked.'
     ),

@@ -1,4 +1,4 @@
-"""What a language model answers, made into a caption or refused with a reason.
+"""Turn a language model's answer into a caption, or refuse it with a reason.
 
 `tidy` takes away what models put around an answer and gives it back the caption's style (capital, full stop), which
 must not betray it. `valid` is a check like the others: None to keep it, or the reason.
@@ -136,12 +136,12 @@ def valid(caption: Caption, candidate: Candidate) -> str | None:
 
 
 def spoiled(caption: Caption, candidate: Candidate) -> bool:
-    """Answers that are not cached, so that the next run asks again: remarks instead of a caption."""
+    """Whether an answer is a remark instead of a caption; it is not cached, so that the next run asks again."""
     return candidate.text != REFUSED and _unfit(caption.text, candidate.text) is not None
 
 
 def _unfit(caption: str, text: str) -> str | None:
-    """What is no caption, whatever was asked."""
+    """The reason why a text is no caption, whatever the prompt."""
     if not text.strip():
         return "no answer"
     if _MARKUP.search(text) and not _MARKUP.search(caption):
@@ -156,7 +156,8 @@ def plain_words(text: str) -> list[str]:
 
 
 def _swappable(words: list[str]) -> Counter[str]:
-    """What a swap may not change; articles and number may (the paper's own example makes antelope antelopes)."""
+    """The words that a swap may not change; it may change articles and number (the paper's own example makes antelope
+    antelopes)."""
     return Counter(noun_lemma(word) for word in words if word not in {"a", "an"})
 
 
@@ -167,7 +168,7 @@ _TARGETS: dict[str, Target] = {
 
 
 def edit_between(caption: Caption, new: str, op: Operation, by: str) -> Edit:
-    """What was changed, from the first to the last word that differs; the target is what the first of them is."""
+    """The edit from the first to the last word that differs; its target is the kind of the first of them."""
     old, tokens = caption.tokens, tag(new)
     start = _agree(old, tokens)
     end = _agree(old[start:][::-1], tokens[start:][::-1])
@@ -181,6 +182,6 @@ def edit_between(caption: Caption, new: str, op: Operation, by: str) -> Edit:
 
 
 def _agree(first: tuple[Token, ...] | list[Token], second: tuple[Token, ...] | list[Token]) -> int:
-    """How many tokens are the same from the beginning on."""
-    alike = (one.text.lower() == other.text.lower() for one, other in zip(first, second, strict=False))
+    """The number of equal tokens at the start."""
+    alike = (left.text.lower() == right.text.lower() for left, right in zip(first, second, strict=False))
     return sum(itertools.takewhile(bool, alike))

@@ -3,7 +3,7 @@
 A swap keeps the meaning where it only reorders what "and" joins: each member stays whole, so each adjective keeps its
 noun and each agent its action. "A white shirt and black pants" may become "black pants and a white shirt", but not "a
 black shirt and white pants". An edit that the learned judge of `balanced` would keep as a hard negative is refused too.
-Of other answers, every changed word or phrase must be known to say the same.
+In other answers, every changed word or phrase must be known to say the same.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ KINDS: dict[str, Section] = {
 def keeps_meaning(caption: Caption, candidate: Candidate) -> str | None:
     """None to keep the answer, or the reason against it."""
     new = Caption(candidate.text)
-    one, other = (Counter(each.word for each in _words(text)) for text in (caption, new))
-    moved = one == other  # a model asked to replace may swap all the same
+    before, after = (Counter(each.word for each in _words(text)) for text in (caption, new))
+    moved = before == after  # a model asked to replace may swap all the same
     if candidate.edit.op == "swap" or moved:
         return None if _reorders(caption, new) else "the swap does more than reorder what and joins"
-    if any(one[word] != other[word] for word in _NOT):
+    if any(before[word] != after[word] for word in _NOT):
         return "the answer adds or drops a negation"
     return _unknown_change(caption, new)
 
@@ -57,25 +57,25 @@ class _Word(NamedTuple):
 
 
 def _words(caption: Caption) -> list[_Word]:
-    """Without articles and full stops, and with one mark for each ", and"."""
-    found: list[_Word] = []
+    """The words without articles and full stops, and with one mark for each ", and"."""
+    words: list[_Word] = []
     for unit in caption.units:
         if unit.word in _JOINS:
-            if not (found and found[-1].word == ","):
-                found.append(_Word(",", unit))
+            if not (words and words[-1].word == ","):
+                words.append(_Word(",", unit))
         elif unit.word not in _ARTICLES and unit.kind != "mark":
-            found += (_Word(noun_lemma(part), unit) for part in unit.word.split())
-    return found
+            words += (_Word(noun_lemma(part), unit) for part in unit.word.split())
+    return words
 
 
 def _members(words: list[_Word]) -> list[list[_Word]]:
-    found: list[list[_Word]] = [[]]
+    members: list[list[_Word]] = [[]]
     for each in words:
         if each.word == ",":
-            found.append([])
+            members.append([])
         else:
-            found[-1].append(each)
-    return found
+            members[-1].append(each)
+    return members
 
 
 def _counted(members: list[list[_Word]]) -> Counter[tuple[str, ...]]:
@@ -83,21 +83,21 @@ def _counted(members: list[list[_Word]]) -> Counter[tuple[str, ...]]:
 
 
 def _reorders(caption: Caption, answer: Caption) -> bool:
-    here, there = _words(caption), _words(answer)
-    old, new = [each.word for each in here], [each.word for each in there]
+    old_words, new_words = _words(caption), _words(answer)
+    old, new = [each.word for each in old_words], [each.word for each in new_words]
     if len(old) != len(new) or old == new or _LOST_ARTICLE.search(answer.text.lower()):
         return False
-    if len(Counter(_forms(there)) - Counter(_forms(here))) > 1:
+    if len(Counter(_forms(new_words)) - Counter(_forms(old_words))) > 1:
         return False  # a horse and cows: a cow and horses
-    first = next(place for place, (one, other) in enumerate(zip(old, new, strict=True)) if one != other)
+    first = next(place for place, (before, after) in enumerate(zip(old, new, strict=True)) if before != after)
     last = len(old) - next(
-        place for place, (one, other) in enumerate(zip(reversed(old), reversed(new), strict=True)) if one != other
+        place for place, (before, after) in enumerate(zip(reversed(old), reversed(new), strict=True)) if before != after
     )
     for start in range(first, -1, -1):
         for end in range(last, len(old) + 1):
-            members = _members(here[start:end])
-            if all(members) and len(members) > 1 and _counted(members) == _counted(_members(there[start:end])):
-                return _stands_alone(caption, here, start, end) and not _is_a_negative(caption, answer.text)
+            members = _members(old_words[start:end])
+            if all(members) and len(members) > 1 and _counted(members) == _counted(_members(new_words[start:end])):
+                return _stands_alone(caption, old_words, start, end) and not _is_a_negative(caption, answer.text)
     return False
 
 
@@ -106,7 +106,7 @@ def _forms(words: list[_Word]) -> list[str]:
 
 
 def _stands_alone(caption: Caption, words: list[_Word], start: int, end: int) -> bool:
-    """The members are one coordination, and nothing before or after them belongs to one of them alone."""
+    """Whether the members are one coordination, and nothing before or after them belongs to one of them alone."""
     members = _members(words[start:end])
     ends = {member[-1].unit.kind for member in members}
     if len(members) > 2:
@@ -122,13 +122,13 @@ def _stands_alone(caption: Caption, words: list[_Word], start: int, end: int) ->
     before = words[start - 1].unit if start else None
     firsts = [member[0].unit for member in members]
     of = before is not None and before.word == "of"
-    if of and [_has_article(caption, one) for one in firsts[:2]] == [False, True]:
+    if of and [_has_article(caption, unit) for unit in firsts[:2]] == [False, True]:
         return False  # a cup of coffee and a laptop
     if before is not None and (
         before.lemma in _ON_THINGS or (before.kind == "preposition" and before.word not in _WITH)
     ):
-        heads = [caption.phrase_at.get(caption.units.index(one)) for one in (firsts[0], firsts[-1])]
-        return len({is_animate(caption.units[one.head].lemma) for one in heads if one is not None}) < 2
+        heads = [caption.phrase_at.get(caption.units.index(unit)) for unit in (firsts[0], firsts[-1])]
+        return len({is_animate(caption.units[phrase.head].lemma) for phrase in heads if phrase is not None}) < 2
     return True
 
 
@@ -138,22 +138,22 @@ def _has_article(caption: Caption, unit: Unit) -> bool:
 
 
 def _is_a_negative(caption: Caption, text: str) -> bool:
-    """By the judge, which knows the swaps that two nouns, qualities or phrases make."""
+    """Whether the judge takes the answer for a negative; it knows swaps of two nouns, qualities or phrases."""
     pairs: list[Pair] = [each.pair for each in exchanges(caption) if each.candidate.text.lower() == text.lower()]
     return bool(pairs) and bool((reading_of(caption).swaps(pairs)[:, 0] >= NEGATIVE).any())
 
 
 def _unknown_change(caption: Caption, answer: Caption) -> str | None:
-    """Every word or phrase that changed must be known to say the same: from our lists, or from WordNet unless the judge
-    takes it for something else."""
+    """The reason against a changed word or phrase that is not known to say the same: from our lists, or from WordNet
+    unless the judge takes it for something else."""
     old, new = (
         [unit for unit in text.units if unit.kind != "mark" and unit.word not in _LITTLE] for text in (caption, answer)
     )
     matcher = difflib.SequenceMatcher(None, [u.lemma for u in old], [u.lemma for u in new], autojunk=False)
     for what, a, b, c, d in matcher.get_opcodes():
         if what != "equal" and not _says_the_same(caption, old[a:b], new[c:d]):
-            told = [" ".join(unit.word for unit in units) for units in (new[c:d], old[a:b])]
-            return "not known to keep the meaning: {!r} for {!r}".format(*told)
+            phrases = [" ".join(unit.word for unit in units) for units in (new[c:d], old[a:b])]
+            return "not known to keep the meaning: {!r} for {!r}".format(*phrases)
     return None
 
 

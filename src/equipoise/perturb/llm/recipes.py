@@ -40,7 +40,7 @@ class Prompt(NamedTuple):
     def template(self) -> str:
         if not self.shots:
             return f"{self.instruction}\n\n{{example}}"
-        shown = [f"Input: {given}\nOutput: {wanted}" for given, wanted in self.shots]
+        shown = [f"Input: {example}\nOutput: {output}" for example, output in self.shots]
         return "\n".join([self.instruction, *shown, "Input: {example}", "Output:"])
 
     def about(self, caption: str) -> str:
@@ -101,13 +101,13 @@ class LlmWriter(Source):
 
     def __init__(self, llm: Llm) -> None:
         self._llm, self.name = llm, f"llm:{llm.settings.model}"
-        self._found: dict[str, Kept[list[Proposal]]] = {name: Kept() for name in ("REWORD", "CONTRADICT")}
+        self._proposals: dict[str, Kept[list[Proposal]]] = {name: Kept() for name in ("REWORD", "CONTRADICT")}
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        for each in self._asked(caption, "REWORD", target) if target in LETTERS else ():
-            old, new = (lemma_of(text, target) for text in (caption.text[each.start : each.end], each.to))
+        for proposal in self._asked(caption, "REWORD", target) if target in LETTERS else ():
+            old, new = (lemma_of(text, target) for text in (caption.text[proposal.start : proposal.end], proposal.to))
             if new in listed_synonyms(old) or new in WORDNET.synonym_words(old, LETTERS[target]):
-                yield each
+                yield proposal
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         return self._asked(caption, "CONTRADICT", target)
@@ -118,15 +118,15 @@ class LlmWriter(Source):
         def ask() -> list[Proposal]:  # one question for all targets
             return list(self._read(caption, self._llm.ask(prompt.about(caption.text), prompt.max_tokens)))
 
-        found = self._found[name].once(caption, ask)
-        return (each for each in found if each.target == target)
+        proposals = self._proposals[name].once(caption, ask)
+        return (proposal for proposal in proposals if proposal.target == target)
 
     def _read(self, caption: Caption, answer: Answer) -> Iterator[Proposal]:
         lines = answer.text.splitlines()
         for line in lines[:-1] if answer.finish == "length" else lines:
             new = Caption(tidy(Answer(_NUMBER.sub("", line), "stop"), caption.text))
-            if (found := _exchanged(caption, new)) is not None:
-                old, to = found
+            if (exchanged := _exchanged(caption, new)) is not None:
+                old, to = exchanged
                 yield Proposal(old.start, old.end, to, KINDS[old.kind], self.name, float(count(to)), "wide")
 
 

@@ -43,14 +43,14 @@ class Clause:
 
     def match(self, pattern: str, subject_first: bool = False) -> list[list[Part]] | None:
         """The parts of each group of a pattern that fits all letters; "his" only where the subject stays first."""
-        found = re.fullmatch(pattern, self.letters)
-        if found is None or (self.points_back and not subject_first):
+        match = re.fullmatch(pattern, self.letters)
+        if match is None or (self.points_back and not subject_first):
             return None
-        groups = range(1, len(found.groups()) + 1)
-        return [self.parts[found.start(group) : found.end(group)] if found[group] else [] for group in groups]
+        groups = range(1, len(match.groups()) + 1)
+        return [self.parts[match.start(group) : match.end(group)] if match[group] else [] for group in groups]
 
     def say(self, parts: list[Part]) -> str:
-        """Their words, as inside a sentence."""
+        """The words of the parts, as inside a sentence."""
         if not parts:
             return ""
         text = self.caption.text_of(parts[0].start, parts[-1].end)
@@ -64,7 +64,7 @@ class Clause:
 
 
 def inside(caption: Caption, text: str) -> str:
-    """The caption's first words as they are written further on."""
+    """The caption's first words as they are written inside a sentence."""
     first = caption.units[0]
     name = first.pos.startswith("NNP") and not is_thing(first.lemma)
     keeps = name or first.text == "I" or (first.text.isupper() and len(first.text) > 1) or caption.text.isupper()
@@ -117,15 +117,15 @@ _WORDS = {"with": "w", "it": "i", "them": "i", "while": "c", "as": "c", "and": "
 
 
 def _letter(unit: Unit) -> str:
-    if found := _WORDS.get(unit.word):
-        return found
+    if letter := _WORDS.get(unit.word):
+        return letter
     if unit.kind == "verb":
         return {"VBG": "g", "VBN": "d", "VBD": "d", "VBZ": "z", "VBP": "z"}.get(unit.pos, "x")
     return {"be": "b", "preposition": "p", "adverb": "a"}.get(unit.kind, "x")
 
 
 def noun_part(caption: Caption, start: int) -> Part:
-    """The noun phrase that begins here and what "of" adds to it."""
+    """The noun phrase that begins here, with the phrases that "of" adds."""
     units = caption.units
     phrase = caption.phrase_at[start]
     head, end, plural = caption.head_lemma(phrase), phrase.end, caption.is_plural(phrase)
@@ -144,7 +144,7 @@ def noun_part(caption: Caption, start: int) -> Part:
 
 def _joined(caption: Caption, parts: list[Part]) -> list[Part]:
     """Noun phrases with commas and "and" between them become one part, if they are of a kind."""
-    found: list[Part] = []
+    merged: list[Part] = []
     place = 0
     while place < len(parts):
         end = place + 1
@@ -159,13 +159,13 @@ def _joined(caption: Caption, parts: list[Part]) -> list[Part]:
         links = [caption.units[part.start].word for part in parts[place:end] if part.letter == ","]
         if len(members) > 1 and "and" in links[-2:]:
             alike = all(same_sort(members[0].head, member.head) for member in members)
-            spans = tuple((each.start, each.end) for each in members)
+            spans = tuple((member.start, member.end) for member in members)
             first, last = parts[place].start, parts[end - 1].end
-            found.append(Part("m" if alike else "k", first, last, members[0].head, True, spans))
+            merged.append(Part("m" if alike else "k", first, last, members[0].head, True, spans))
         else:
-            found += [part._replace(letter=_lone(caption, part)) for part in parts[place:end]]
+            merged += [part._replace(letter=_lone(caption, part)) for part in parts[place:end]]
         place = end
-    return found
+    return merged
 
 
 def _lone(caption: Caption, part: Part) -> str:

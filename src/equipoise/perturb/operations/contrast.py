@@ -2,7 +2,7 @@
 
 A negative that replaces a quality, a number or an action, and of which the judge is sure, gives both: its two words
 exclude each other. Only the place of "not" tells the texts apart. This is no exchange of roles: what the positive
-denies is not in the photo. No things: of "a zebra, not a giraffe" readers ask why anybody would say so.
+denies is not in the photo. No things: readers of "a zebra, not a giraffe" ask why anybody would say so.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Words = tuple[str, str] | None  # the old and the new word as they follow "not":
 def contrast(
     checks: Sequence[Check], caption: Caption, sources: Sources, rng: random.Random, kind: Kind, dial: Dial
 ) -> Made:
-    """The slot of the positive draws the pair; that of the negative, which comes after it, has the other half."""
-    found = _PAIRS.get(caption)
-    if kind == "positive" or found is None:
-        found = _PAIRS.put(caption, _draw(caption, sources, rng, dial, checks))
-    yield found if isinstance(found, Refused) else found[kind]
+    """The positive's slot draws the pair; the negative's slot, which comes later, takes its other half."""
+    drawn = _PAIRS.get(caption)
+    if kind == "positive" or drawn is None:
+        drawn = _PAIRS.put(caption, _draw(caption, sources, rng, dial, checks))
+    yield drawn if isinstance(drawn, Refused) else drawn[kind]
 
 
 _PAIRS: Kept[dict[Kind, Candidate] | Refused] = Kept()
@@ -41,62 +41,62 @@ _PAIRS: Kept[dict[Kind, Candidate] | Refused] = Kept()
 def _draw(
     caption: Caption, sources: Sources, rng: random.Random, dial: Dial, checks: Sequence[Check]
 ) -> dict[Kind, Candidate] | Refused:
-    asked, text = dial_for(caption, dial), caption.text
+    caption_dial, text = dial_for(caption, dial), caption.text
     if rng.random() >= SHARE:
         return Refused("only some captions are drawn to get a contrast")
-    if asked is None or is_bounded(text):
-        return Refused(UNKNOWN if asked is None else BOUNDED)
-    if not (asked.allows("contrast positive") and asked.allows("contrast negative")):
+    if caption_dial is None or is_bounded(text):
+        return Refused(UNKNOWN if caption_dial is None else BOUNDED)
+    if not (caption_dial.allows("contrast positive") and caption_dial.allows("contrast negative")):
         return Refused("readers accept contrasts less often than asked")
     hard = caption.is_title or '"' in text or not _DENIALS.isdisjoint(caption.words) or text.count(",") > 1
-    for each in () if hard or len(caption.units) > _LONGEST else _sure(caption, sources, rng):
-        if pair := _pair(caption, each):
-            every = replaced(text, "negative", each), *pair.values()
-            if not any(check(caption, one) for one in every for check in checks):
+    for proposal in () if hard or len(caption.units) > _LONGEST else _sure(caption, sources, rng):
+        if pair := _pair(caption, proposal):
+            every = replaced(text, "negative", proposal), *pair.values()
+            if not any(check(caption, candidate) for candidate in every for check in checks):
                 return pair
     return Refused("no word has a sure opposite where a contrast would read well")
 
 
 def _sure(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Proposal]:
-    """Words of which readers are likely enough to accept each; of one target after the other, in a drawn order."""
+    """Words that readers are likely enough to accept; one target after the other, in a drawn order."""
     judged = judged_of(caption, sources)
     for target in rng.sample(SECTIONS[1:3], 2):
-        found = [(each, row[0]) for tier in judged[target] for each, row in tier if each.by != "captions"]
-        for each, chance in rng.sample(found, len(found)):
-            likely = "people" not in (kind := kind_of(each, caption.text)) and accepted(kind, chance) >= SURE
-            if likely and accepted(with_doubt(caption, each), chance) >= SURE:  # doubts take long
-                yield each
+        chances = [(proposal, row[0]) for tier in judged[target] for proposal, row in tier if proposal.by != "captions"]
+        for proposal, chance in rng.sample(chances, len(chances)):
+            likely = "people" not in (kind := kind_of(proposal, caption.text)) and accepted(kind, chance) >= SURE
+            if likely and accepted(with_doubt(caption, proposal), chance) >= SURE:  # doubts take long
+                yield proposal
 
 
-def _pair(caption: Caption, each: Proposal) -> dict[Kind, Candidate] | None:
-    """None where a contrast would read badly: in a list, before "of", inside a compound, of what cannot be counted."""
-    text, units, place = caption.text, caption.units, caption.units_of((each.start, each.end))
-    if place is None or place[1] != place[0] + 1 or " " in each.to:
+def _pair(caption: Caption, proposal: Proposal) -> dict[Kind, Candidate] | None:
+    """The pair; None where it would read badly: in a list, before "of", in a compound, with an uncountable noun."""
+    text, units, place = caption.text, caption.units, caption.units_of((proposal.start, proposal.end))
+    if place is None or place[1] != place[0] + 1 or " " in proposal.to:
         return None
     at, phrase = place[0], caption.phrase_at.get(place[0])
-    if each.target == "action":
+    if proposal.target == "action":
         down = at + 1 < len(units) and units[at + 1].kind == "preposition" and at + 2 not in caption.phrase_at
-        last, denied = at, None if phrase or down or units[at].pos != "VBG" else (units[at].word, each.to.lower())
+        last, denied = at, None if phrase or down or units[at].pos != "VBG" else (units[at].word, proposal.to.lower())
     elif phrase is None or (phrase.start and units[phrase.start - 1].kind in {"and", "mark"}):
         return None
     else:
-        last, denied = phrase.head, _of_quality(caption, phrase, at, each.to.lower())
+        last, denied = phrase.head, _of_quality(caption, phrase, at, proposal.to.lower())
     if denied is None or not _can_pause(caption, last + 1):
         return None
-    end, wrong = units[last].end, write_edit(text, each.start, each.end, each.to)
+    end, wrong = units[last].end, write_edit(text, proposal.start, proposal.end, proposal.to)
     comma = "," if text[end:].strip(" .") else ""
     halves: tuple[tuple[Kind, str, int, str], ...] = (
-        ("positive", text, each.start, denied[1]),
-        ("negative", wrong, each.end + len(wrong) - len(text) - len(each.to), denied[0]),
+        ("positive", text, proposal.start, denied[1]),
+        ("negative", wrong, proposal.end + len(wrong) - len(text) - len(proposal.to), denied[0]),
     )
-    found: dict[Kind, Candidate] = {}
+    pair: dict[Kind, Candidate] = {}
     for kind, said, start, word in halves:
         stop = end + len(said) - len(text)
         to = f"{said[start:stop]}, not {word}{comma}"
         new = said[:start] + to + said[stop:]
-        made = edited(text, kind, "contrast", each.target, (each.start, end), to, each.by, new)
-        found[kind] = made._replace(expected=rate_of(f"contrast {kind}"))
-    return found
+        candidate = edited(text, kind, "contrast", proposal.target, (proposal.start, end), to, proposal.by, new)
+        pair[kind] = candidate._replace(expected=rate_of(f"contrast {kind}"))
+    return pair
 
 
 def _can_pause(caption: Caption, place: int) -> bool:

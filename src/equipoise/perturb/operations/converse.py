@@ -61,11 +61,11 @@ def converse_positive(caption: Caption, sources: Sources, rng: random.Random) ->
     if clause is None:
         yield Refused("the caption is no single plain clause")
         return
-    found = [said for rule in RULES for said in rule(clause)]
-    if not found:
+    wordings = [said for rule in RULES for said in rule(clause)]
+    if not wordings:
         yield Refused("no rule turns a caption of this shape round")
     # Any other way is better English than the plain inversion, which nearly every caption with a place has.
-    for said in sorted(rng.sample(found, len(found)), key=lambda said: said.op == "inversion"):
+    for said in sorted(rng.sample(wordings, len(wordings)), key=lambda said: said.op == "inversion"):
         yield _written(clause, said)
 
 
@@ -95,7 +95,7 @@ def _is_place(clause: Clause, preposition: Part, thing: Part) -> bool:
 
 
 def _is_dressed(clause: Clause, parts: list[Part]) -> bool:
-    """In a suit, with a hat, on skis: what is said of somebody and moves along; nothing is fine, too."""
+    """Whether the parts go with a person (in a suit, with a hat, on skis), or there are none."""
     if not parts:
         return True
     word, head = clause.word(parts[0]), parts[1].head
@@ -105,17 +105,17 @@ def _is_dressed(clause: Clause, parts: list[Part]) -> bool:
 
 
 def _is_doer(dress: list[Part], verb: list[Part]) -> bool:
-    """After "holding a sandwich" only a verb in -ing is surely what the subject does: no "wrapped", no bare place."""
+    """Whether the subject surely does it: after "holding a cup" only a verb in -ing, no "wrapped", no bare place."""
     return not dress or dress[0].letter != "g" or (bool(verb) and verb[0].letter != "d")
 
 
 def _can_be_clause(clause: Clause, subject: Part) -> bool:
-    """No headline ("Woman on a bench"), and nothing before it that says what kind of picture it is."""
+    """Whether it is no headline ("Woman on a bench") and does not begin with a kind of picture."""
     return clause.opening in {"", "there"} and _has_article(clause, subject)
 
 
 def _has_article(clause: Clause, part: Part) -> bool:
-    """Or needs none."""
+    """Whether the part has an article or a number, or needs none."""
     first = clause.units(part)[0]
     several = part.plural and (part.letter == "n" or clause.caption.is_plural(clause.caption.phrase_at[part.start]))
     return first.kind in {"determiner", "number"} or several or part.head in members("@mass")
@@ -126,8 +126,8 @@ _SUBJECT = "([nmk])((?:[pwg]n)?)"
 
 def place_first(clause: Clause) -> Iterator[Said]:
     """Sitting on a table is a cat. On a table is a cat. On a table sits a cat."""
-    if found := clause.match(_SUBJECT + "([br]?)([gd])([ap]?)(p(?:[nmk]|n[gdpwan]*[nmk]))"):
-        (subject,), dress, be, (verb,), how, rest = found
+    if groups := clause.match(_SUBJECT + "([br]?)([gd])([ap]?)(p(?:[nmk]|n[gdpwan]*[nmk]))"):
+        (subject,), dress, be, (verb,), how, rest = groups
         where = _is_place(clause, *rest[:2]) or clause.word(rest[0]) in _GOING or rest[1].head in _WIDE
         good = clause.word(verb) in _FIRST and where and all(p.letter == "a" or clause.word(p) in _UP for p in how)
         good &= _is_dressed(clause, dress) or (dress[0].letter == "w" and dress[1].head in _GROWN)
@@ -135,24 +135,24 @@ def place_first(clause: Clause) -> Iterator[Said]:
         if good and _can_end(clause, subject):
             moved = _says(clause, verb, *how, *rest)
             yield Said("inversion", f"{moved} {_is(clause, subject, be)} {_says(clause, subject, *dress)}")
-    elif found := clause.match("([nmk])([br]?)((?:pn)+)"):
-        (subject,), be, rest = found
+    elif groups := clause.match("([nmk])([br]?)((?:pn)+)"):
+        (subject,), be, rest = groups
         if _is_place(clause, *rest[:2]) and _can_end(clause, subject) and clause.word(rest[0]) not in _NEEDS_VERB:
             yield Said("inversion", f"{clause.say(rest)} {_is(clause, subject, be)} {_says(clause, subject)}")
-    elif found := clause.match("([nmk])(z)((?:pn)+)"):
-        (subject,), (verb,), rest = found
+    elif groups := clause.match("([nmk])(z)((?:pn)+)"):
+        (subject,), (verb,), rest = groups
         if verb.head in _AFTER_PLACE and _is_place(clause, *rest[:2]) and _can_end(clause, subject):
             yield Said("inversion", f"{clause.say(rest)} {clause.word(verb)} {_says(clause, subject)}")
 
 
 def _can_end(clause: Clause, subject: Part) -> bool:
-    """A sentence with its place first ends in something new: more than one word, and not "the train"."""
+    """Whether a sentence with its place first may end in the subject: more than one word, and not "the train"."""
     known = clause.units(subject)[0].word in {"the", "this", "that", "these", "those"}
     return not known and _can_be_clause(clause, subject) and subject.end > subject.start + 1
 
 
 def _describes_subject(clause: Clause, subject: Part, rest: list[Part]) -> bool:
-    """A later "with" or participle belongs to the subject, and would be read with the place."""
+    """Whether a later "with" or participle belongs to the subject, and would be read with the place."""
     late = [part for part in rest if part.letter in "wgd"]
     if any(clause.word(part) == "wearing" for part in late):
         return True
@@ -165,7 +165,7 @@ def _is(clause: Clause, subject: Part, be: list[Part]) -> str:
 
 
 def _finite(clause: Clause, subject: Part, be: list[Part], verb: Part) -> str:
-    """ "is riding" of a participle."""
+    """The finite form of the verb: "is riding" for a participle."""
     if verb.letter == "z":
         return clause.word(verb)
     return f"{_is(clause, subject, be)} {clause.word(verb)}"
@@ -173,10 +173,10 @@ def _finite(clause: Clause, subject: Part, be: list[Part], verb: Part) -> str:
 
 def scene_first(clause: Clause) -> Iterator[Said]:
     """In a park, a man is riding a bike."""
-    if found := clause.match(_SUBJECT + "([br]?)([gdz])((?:[nm]|a|pn|gn|gpn|p?x)*?)(pn)", True):
-        (subject,), dress, be, (verb,), middle, (preposition, scene) = found
-    elif found := clause.match("([nmk])(pn)([gz])((?:[nm]|a|pn)*)", True):
-        (subject,), (preposition, scene), (verb,), middle = found
+    if groups := clause.match(_SUBJECT + "([br]?)([gdz])((?:[nm]|a|pn|gn|gpn|p?x)*?)(pn)", True):
+        (subject,), dress, be, (verb,), middle, (preposition, scene) = groups
+    elif groups := clause.match("([nmk])(pn)([gz])((?:[nm]|a|pn)*)", True):
+        (subject,), (preposition, scene), (verb,), middle = groups
         dress, be = [], []
     else:
         return
@@ -209,10 +209,10 @@ def scene_first(clause: Clause) -> Iterator[Said]:
 
 def passive(clause: Clause) -> Iterator[Said]:
     """A horse being ridden down the street by a man. An umbrella is held by a woman."""
-    found = clause.match(_SUBJECT + "([br]?)([gz])([nm])((?:pn)?|pnpn)")
-    if not found:
+    groups = clause.match(_SUBJECT + "([br]?)([gz])([nm])((?:pn)?|pnpn)")
+    if not groups:
         return
-    (doer,), dress, be, (verb,), (thing,), rest = found
+    (doer,), dress, be, (verb,), (thing,), rest = groups
     can = verb.head in _PASSIVE or (verb.head == "take" and thing.head in _DONE)
     can &= verb.head != "ride" or is_animate(thing.head)  # no "surfboard being ridden", say readers
     if not can or (be and verb.letter == "z") or not is_animate(doer.head) or not _is_dressed(clause, dress):
@@ -233,7 +233,7 @@ def passive(clause: Clause) -> Iterator[Said]:
 
 
 def _after_passive(clause: Clause, verb: Part, doer: str, rest: list[Part]) -> str | None:
-    """Who does it and where, in the order that cannot be read another way."""
+    """The doer and the place, in the order that has only one reading."""
     if not rest:
         return f" by {doer}"
     word, head = clause.word(rest[0]), rest[1].head
@@ -247,22 +247,22 @@ def _after_passive(clause: Clause, verb: Part, doer: str, rest: list[Part]) -> s
 
 
 def _phrase(op: str, clause: Clause, text: str) -> Said:
-    """With "a photo of" before it, where the caption has that."""
+    """A noun phrase, after "a photo of" if the caption has that."""
     opening = f"{clause.opening} " if clause.opening not in {"", "there"} else ""
     return Said(op, opening + text)
 
 
 def _is_named(clause: Clause, part: Part) -> bool:
-    """A thing with its article or number, or plural; no doing and no way of speaking."""
+    """Whether the part is a thing with its article or number, or plural; no action and no figure of speech."""
     return _has_article(clause, part) and (is_thing(part.head) or part.head in _DONE)
 
 
 def active(clause: Clause) -> Iterator[Said]:
     """A truck pulling a boat, from "a boat being pulled by a truck"; cars filling a street."""
-    found = clause.match("([nm])([br]*)(d)([pw])([nmk])")
-    if not found:
+    groups = clause.match("([nm])([br]*)(d)([pw])([nmk])")
+    if not groups:
         return
-    (thing,), be, (verb,), (by,), (doer,) = found
+    (thing,), be, (verb,), (by,), (doer,) = groups
     words = [clause.word(part) for part in be]
     is_filled = verb.head in _FILLERS and not is_animate(thing.head) and clause.word(by) in {"with", "by", "in"}
     if is_filled and words in ([], ["is"], ["are"]):
@@ -278,10 +278,10 @@ def active(clause: Clause) -> Iterator[Said]:
 
 def around_place(clause: Clause) -> Iterator[Said]:
     """A table with a cat sitting on it."""
-    found = clause.match(_SUBJECT + "([br]?)([gd]?)(p)(n)")
-    if not found:
+    groups = clause.match(_SUBJECT + "([br]?)([gd]?)(p)(n)")
+    if not groups:
         return
-    (subject,), dress, be, verb, (preposition,), (place,) = found
+    (subject,), dress, be, verb, (preposition,), (place,) = groups
     it = _pronoun(place)
     if clause.word(preposition) not in _BEFORE_IT or not _is_place(clause, preposition, place) or it is None:
         return
@@ -308,10 +308,10 @@ def _pronoun(part: Part) -> str | None:
 
 def from_around(clause: Clause) -> Iterator[Said]:
     """A cat sitting on a table, from "a table with a cat sitting on it"."""
-    found = clause.match("(n)([wz])([nmk])([gd]?)(p)(i)")
-    if not found:
+    groups = clause.match("(n)([wz])([nmk])([gd]?)(p)(i)")
+    if not groups:
         return
-    (place,), (having,), (subject,), verb, (preposition,), (it,) = found
+    (place,), (having,), (subject,), verb, (preposition,), (it,) = groups
     if (having.letter == "z" and having.head != "have") or clause.word(preposition) not in _PLACES:
         return
     if (is_animate(place.head) and not verb) or clause.word(it) != _pronoun(place):
@@ -321,8 +321,8 @@ def from_around(clause: Clause) -> Iterator[Said]:
 
 def inside_of(clause: Clause) -> Iterator[Said]:
     """A sink in a bathroom, from "a bathroom with a sink"; fruit filling a bowl, from "a bowl full of fruit"."""
-    if found := clause.match("(n)([wz])([nmk])((?:[gd]?pn)?)"):
-        (place,), (having,), (things,), rest = found
+    if groups := clause.match("(n)([wz])([nmk])((?:[gd]?pn)?)"):
+        (place,), (having,), (things,), rest = groups
         if having.letter == "z" and having.head not in {"have", "contain"}:
             return
         preposition = "on" if place.head in _CARRIERS else "in" if place.head in _HOLDERS else None
@@ -337,38 +337,40 @@ def inside_of(clause: Clause) -> Iterator[Said]:
         if preposition and is_thing(things.head) and things.head not in _NO_PLACES:
             text = f"{_says(clause, things, *rest)} {preposition} {_says(clause, place)}"
             yield _phrase("converse", clause, text)
-    elif found := clause.match("(n)(d)(w)([nmk])"):
-        (place,), (verb,), _, (thing,) = found
+    elif groups := clause.match("(n)(d)(w)([nmk])"):
+        (place,), (verb,), _, (thing,) = groups
         if verb.head == "top" and place.head in _CARRIERS:
             yield _phrase("converse", clause, f"{_says(clause, thing)} on top of {_says(clause, place)}")
 
 
 def other_side(clause: Clause) -> Iterator[Said]:
     """A cat next to a dog, from "a dog next to a cat"."""
-    if found := clause.match("([nm])(p)([nm])"):
-        (one,), (preposition,), (other,) = found
-        if clause.word(preposition) in _MUTUAL and same_sort(one.head, other.head):
-            yield _phrase("converse", clause, f"{_says(clause, other)} {clause.word(preposition)} {_says(clause, one)}")
+    if groups := clause.match("([nm])(p)([nm])"):
+        (first,), (preposition,), (second,) = groups
+        if clause.word(preposition) in _MUTUAL and same_sort(first.head, second.head):
+            yield _phrase(
+                "converse", clause, f"{_says(clause, second)} {clause.word(preposition)} {_says(clause, first)}"
+            )
 
 
 def at_once(clause: Clause) -> Iterator[Said]:
     """A man riding a bike while holding a cup; while holding a cup, a man rides a bike; while a woman sits, ..."""
     does = "([bgpnmaw]*)"
-    if found := clause.match(_SUBJECT + f"(b?)(g{does[1:-1]})(c)(g{does[1:-1]})", True):
-        (subject,), dress, be, first, (link,), second = found
+    if groups := clause.match(_SUBJECT + f"(b?)(g{does[1:-1]})(c)(g{does[1:-1]})", True):
+        (subject,), dress, be, first, (link,), second = groups
         if clause.word(link) == "while":
             who = " ".join(filter(None, (_says(clause, subject, *dress), clause.say(be))))
             yield _phrase("converse", clause, f"{who} {clause.say(second)} while {clause.say(first)}")
-    elif found := clause.match(_SUBJECT + f"(z{does[1:-1]})(c)(g{does[1:-1]})"):
-        (subject,), dress, first, (link,), second = found
+    elif groups := clause.match(_SUBJECT + f"(z{does[1:-1]})(c)(g{does[1:-1]})"):
+        (subject,), dress, first, (link,), second = groups
         if clause.word(link) == "while" and _can_be_clause(clause, subject):
             who = _says(clause, subject, *dress)
             yield Said("fronting", f"while {clause.say(second)}, {who} {clause.say(first)}")
-    elif found := clause.match(_SUBJECT + f"(b?)([gz])({does[1:-1]})(c)([nmk](?:z|bg){does[1:-1]})"):
-        (subject,), dress, be, (verb,), rest, (link,), second = found
+    elif groups := clause.match(_SUBJECT + f"(b?)([gz])({does[1:-1]})(c)([nmk](?:z|bg){does[1:-1]})"):
+        (subject,), dress, be, (verb,), rest, (link,), second = groups
         if _can_be_clause(clause, subject) and not (be and verb.letter == "z"):
-            more = f" {clause.say(rest)}" if rest else ""
-            does = f"{_says(clause, subject, *dress)} {_finite(clause, subject, be, verb)}{more}"
+            tail = f" {clause.say(rest)}" if rest else ""
+            does = f"{_says(clause, subject, *dress)} {_finite(clause, subject, be, verb)}{tail}"
             yield Said("fronting", f"{clause.word(link)} {clause.say(second)}, {does}")
 
 

@@ -52,12 +52,12 @@ _AROUND = frozenset(
 _SETS = word_set("sets of places")
 
 
-class Pair(NamedTuple):
+class Neighbours(NamedTuple):
     """Two members that stand next to each other."""
 
     caption: Caption
-    one: Member
-    other: Member
+    former: Member
+    latter: Member
     left: Span
     right: Span
     first: int  # the unit where the whole list begins
@@ -65,7 +65,7 @@ class Pair(NamedTuple):
 
     @property
     def heads(self) -> tuple[str, str]:
-        return self.caption.head_lemma(self.one.phrase), self.caption.head_lemma(self.other.phrase)
+        return self.caption.head_lemma(self.former.phrase), self.caption.head_lemma(self.latter.phrase)
 
     @property
     def tail(self) -> tuple[Unit, ...]:
@@ -74,9 +74,9 @@ class Pair(NamedTuple):
 
     @property
     def tight(self) -> bool:
-        """One determiner, or none, for both: what follows is said of both."""
-        return not has_own(self.caption, self.other) and (
-            self.left[0] > self.one.start or not has_own(self.caption, self.one)
+        """Whether both have one determiner together, or none: then the rest is said of both."""
+        return not has_own(self.caption, self.latter) and (
+            self.left[0] > self.former.start or not has_own(self.caption, self.former)
         )
 
 
@@ -89,21 +89,21 @@ def joined_nouns(caption: Caption) -> Iterator[tuple[Span, Span]]:
         for at in range(len(listed) - 2, -1, -1):
             spans = spans_of(caption, listed, at)
             if spans is not None:
-                pair = Pair(caption, listed[at], listed[at + 1], *spans, listed[0].start, listed[-1].end)
+                pair = Neighbours(caption, listed[at], listed[at + 1], *spans, listed[0].start, listed[-1].end)
                 within = mixture or (at > 0 and caption.units[pair.first - 1].word == "of")
                 if _are_equals(pair) and (within or _context_is_safe(pair)):
                     yield spans
                     break
 
 
-def _are_equals(pair: Pair) -> bool:
+def _are_equals(pair: Neighbours) -> bool:
     caption, units = pair.caption, pair.caption.units
-    phrases = pair.one.phrase, pair.other.phrase
+    phrases = pair.former.phrase, pair.latter.phrase
     heads = tuple(units[phrase.head].lemma for phrase in phrases)
     young = _YOUNG.isdisjoint(heads) or all(phrase.core < phrase.head for phrase in phrases)
     if not young and not ("adult" in heads and all(map(is_person, heads))):
         return False  # a zebra and baby
-    fixed = frozenset(head.split()[-1] for head in heads) in _FIXED and not has_own(caption, pair.other)
+    fixed = frozenset(head.split()[-1] for head in heads) in _FIXED and not has_own(caption, pair.latter)
     if fixed or not FILMED.isdisjoint(heads):
         return False
     if "food" in heads and any(map(is_food, set(heads) - {"food", "drink", "beverage"})):
@@ -112,7 +112,7 @@ def _are_equals(pair: Pair) -> bool:
         phrase.core < phrase.head or " " in units[phrase.head].word for phrase in phrases
     ):
         return False  # lights and traffic lights
-    for phrase, member in zip(phrases, (pair.one, pair.other), strict=True):
+    for phrase, member in zip(phrases, (pair.former, pair.latter), strict=True):
         led = member.start and units[member.start - 1].word in {"with", "of"}
         if not (led or has_own(caption, member) or _is_noun(units[phrase.head].lemma, caption.is_plural(phrase))):
             return False
@@ -139,7 +139,7 @@ def _is_bare(caption: Caption, place: int) -> bool:
 
 
 def _is_noun(lemma: str, plural: bool) -> bool:
-    """Surely: the tagger takes some verbs for nouns."""
+    """Whether it is surely a noun: the tagger takes some verbs for nouns."""
     if lemma in _VERBS or lemma in _ANYTHING:
         return False
     if is_thing(lemma) or " " in lemma or lemma in MASS:
@@ -148,22 +148,22 @@ def _is_noun(lemma: str, plural: bool) -> bool:
     return lemma not in _DONE and f"v:{lemma}" not in known and (plural or f"n:{lemma}" not in known)
 
 
-def _context_is_safe(pair: Pair) -> bool:
+def _context_is_safe(pair: Neighbours) -> bool:
     caption, units = pair.caption, pair.caption.units
     before = units[: pair.first]
     pointing = any(unit.word in _OWNERS for unit in units[pair.left[0] : pair.right[1]])
     if (pair.tail and pair.tail[0].pos == "POS") or (pair.first and units[pair.first - 1].word == "half"):
         return False
-    there = [unit.kind for unit in before[-2:]] == ["pronoun", "be"] and before[-2].word == "there"
+    there_is = [unit.kind for unit in before[-2:]] == ["pronoun", "be"] and before[-2].word == "there"
     filmed = len(before) > 1 and before[-1].word == "of" and before[-2].lemma in FILMED
-    if not before or there or filmed:
-        agree = caption.is_plural(pair.one.phrase) == caption.is_plural(pair.other.phrase)
-        return not pointing and (agree or not there) and _is_said_of_both(pair)
+    if not before or there_is or filmed:
+        agree = caption.is_plural(pair.former.phrase) == caption.is_plural(pair.latter.phrase)
+        return not pointing and (agree or not there_is) and _is_said_of_both(pair)
     return _is_safe_object(pair, before, pointing)
 
 
-def _is_said_of_both(pair: Pair) -> bool:
-    """Of the two as what the caption is about: whether the rest goes with both."""
+def _is_said_of_both(pair: Neighbours) -> bool:
+    """Whether the rest goes with both, where the caption is about the two."""
     heads, tail = pair.heads, pair.tail
     alive = [is_animate(head) for head in heads]
     words = [unit.word for unit in tail]
@@ -210,8 +210,8 @@ def _is_said_of_both(pair: Pair) -> bool:
     return not any(alive) and bool(sets_of(noun) & _TOPS) and not sets_of(heads[0]) & _LARGE and is_thing(heads[0])
 
 
-def _is_safe_object(pair: Pair, before: tuple[Unit, ...], pointing: bool) -> bool:
-    """After "with", a preposition or a verb: both belong to it, and what follows to both or to what comes before."""
+def _is_safe_object(pair: Neighbours, before: tuple[Unit, ...], pointing: bool) -> bool:
+    """Whether both belong to the "with", preposition or verb before them, and the rest to both or to its subject."""
     caption, heads = pair.caption, pair.heads
     before = before[:-2] if len(before) > 2 and before[-2].word in LOTS and before[-1].word == "of" else before
     by, subject = before[-1], caption.phrases[0]
@@ -230,7 +230,9 @@ def _is_safe_object(pair: Pair, before: tuple[Unit, ...], pointing: bool) -> boo
     worn = [is_garment(head) or head in {"glasses", "sunglasses"} for head in heads]
     if (full and by.word in {"with", "of", "in", "by"}) or by.lemma in _FULL:
         swarm = full and (before[-2].lemma in _SWARM or before[-2].word == "full") and pair.left[0] == pair.first
-        alone = [has_own(caption, each) and is_counted(caption, each.phrase) for each in (pair.one, pair.other)]
+        alone = [
+            has_own(caption, member) and is_counted(caption, member.phrase) for member in (pair.former, pair.latter)
+        ]
         fits = not (swarm and alone[1] and not alone[0])  # a kitchen filled with pots and a table
     elif by.word == "with" or by.lemma == "have":
         fits = len(alive) == 1 or place in _SCENES or bool(sets_of(place) & _SETS) or place == "scene"
@@ -241,9 +243,9 @@ def _is_safe_object(pair: Pair, before: tuple[Unit, ...], pointing: bool) -> boo
     elif by.word == "of" or by.pos in {"VBN", "VBD"} or (by.kind == "verb" and before[-2:-1] and _is_link(before[-2])):
         fits = False  # a cup of soup and crackers, with mixed vegetables and meat
     elif by.kind == "verb":
-        held = by.lemma in _HAVING and len(before) > 1 and before[-2].kind == "be"  # is holding a cat and a phone
+        holding = by.lemma in _HAVING and len(before) > 1 and before[-2].kind == "be"  # is holding a cat and a phone
         fits = (
-            (True not in alive or held)
+            (True not in alive or holding)
             and (by.lemma in _HAVING or same_sort(*heads, strict=True))
             and (worn[0] == worn[1] or (by.lemma == "wear" and not _WORN.isdisjoint(heads)))
         )
@@ -255,8 +257,8 @@ def _is_safe_object(pair: Pair, before: tuple[Unit, ...], pointing: bool) -> boo
     elif by.word == "as" and before[-2:-1] and before[-2].word == "such":
         fits = True
     else:
-        both = all(worn) or same_sort(*heads, strict=True)
-        fits = by.kind == "preposition" and True not in alive and worn[0] == worn[1] and both
+        alike = all(worn) or same_sort(*heads, strict=True)
+        fits = by.kind == "preposition" and True not in alive and worn[0] == worn[1] and alike
     return fits and _rest_is_safe(pair, about, caption.is_plural(subject))
 
 
@@ -264,7 +266,7 @@ def _is_link(unit: Unit) -> bool:
     return unit.kind in {"preposition", "determiner", "number"}
 
 
-def _rest_is_safe(pair: Pair, about: str, plural: bool) -> bool:
+def _rest_is_safe(pair: Neighbours, about: str, plural: bool) -> bool:
     caption, tail, heads = pair.caption, pair.tail, pair.heads
     if not tail:
         return True
@@ -296,7 +298,7 @@ def _rest_is_safe(pair: Pair, about: str, plural: bool) -> bool:
             phrase is not None and phrase.end < len(caption.units) and caption.units[phrase.end].word == "of"
         )
         return last and (
-            not has_own(caption, pair.other) or caption.units[pair.last + 1].kind in {"determiner", "number"}
+            not has_own(caption, pair.latter) or caption.units[pair.last + 1].kind in {"determiner", "number"}
         )
     if len(words) == 1 and words[0] in {"visible", "nearby", "shown", "outside"}:
         return pair.tight

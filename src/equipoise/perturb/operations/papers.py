@@ -1,5 +1,5 @@
-"""Operations that one paper each asks for: SugarCrepe's ADD, CREPE's negate, ARO's shuffles, CS-CLIP's half-truths and
-CE-CLIP's negatives by its paper's rule.
+"""Operations of single papers: SugarCrepe's ADD, CREPE's negate, ARO's shuffles, CS-CLIP's half-truths and CE-CLIP's
+negatives by its paper's rule.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from equipoise.perturb.operations.replace import weighted_order
 from equipoise.perturb.operations.swap_negative import swapped
 from equipoise.perturb.recipe import Candidate, Kind, Proposal, Sources, edited, replaced
 
-# Things that a photo rarely holds unless somebody mentions them, so that adding them is false.
+# Things that are rarely in a photo if its caption does not mention them, so that adding them is false.
 _GUESTS = word_list("guests")
-# Attributes that are rarely true, by what they may be said of.
+# Attributes that are rarely true, for living beings and for things.
 _OF_ANIMATE = "blindfolded wounded costumed".split()
 _OF_THING = "broken burning transparent upside-down".split()
 
@@ -67,7 +67,7 @@ def add_attribute(caption: Caption, sources: Sources, rng: random.Random) -> Ite
 
 def negate(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
     """ "is riding" -> "is not riding", "with a dog" -> "without a dog", "a man riding" -> "a man not riding"."""
-    found = []
+    edits = []
     units, text = caption.units, caption.text
     for place, unit in enumerate(units):
         after = caption.unit_at(place + 1)
@@ -76,15 +76,15 @@ def negate(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[C
             continue
         if unit.word in {"is", "are", "was", "were"} and after.kind in _NEGATED:
             if after.word != "no" and not (before is not None and before.word in {"there", "that", "it"}):
-                found.append((unit.start, unit.end, f"{unit.text} not"))
+                edits.append((unit.start, unit.end, f"{unit.text} not"))
         elif unit.word == "with" and after.kind in {"determiner", "noun", "adjective", "number"}:
             verb = before is not None and before.kind == "verb"  # topped with, playing with
             if not verb and caption.phrase_at.get(place + 1) is not None and after.word not in {"some", "lots", "many"}:
-                found.append((unit.start, unit.end, "without"))
+                edits.append((unit.start, unit.end, "without"))
         elif unit.kind == "verb" and unit.pos == "VBG" and before is not None and before.kind == "noun":
-            found.append((unit.start, unit.end, f"not {unit.text}"))
-    rng.shuffle(found)
-    for start, end, to in found:
+            edits.append((unit.start, unit.end, f"not {unit.text}"))
+    rng.shuffle(edits)
+    for start, end, to in edits:
         new = text[:start] + to + text[end:]
         target: Target = "relation" if to == "without" else "action"
         yield edited(text, "negative", "negate", target, (start, end), to, "rules", new)
@@ -95,7 +95,7 @@ _TRIES = 10
 
 
 def shuffle_trigrams(caption: Caption, sources: Sources, rng: random.Random, within: bool) -> Iterator[Candidate]:
-    """The words within each three, or the threes themselves."""
+    """Shuffle the words within each trigram, or the trigrams."""
     words = caption.text.split()
     for _ in range(_TRIES):
         groups = [words[i : i + 3] for i in range(0, len(words), 3)]
@@ -105,7 +105,7 @@ def shuffle_trigrams(caption: Caption, sources: Sources, rng: random.Random, wit
 
 
 def shuffle_words(caption: Caption, sources: Sources, rng: random.Random, nouns: bool) -> Iterator[Candidate]:
-    """Nouns among themselves and adjectives too, or all other words; marks and spaces stay where they are."""
+    """Shuffle nouns among themselves and adjectives too, or all other words; marks and spaces keep their places."""
     tokens = [token for token in caption.tokens if token.text[0].isalnum()]
     classes: dict[str, list[Token]] = {}
     for token in tokens:
@@ -130,7 +130,8 @@ def _if_changed(caption: Caption, new: str) -> Iterator[Candidate]:
         yield edited(caption.text, "negative", "shuffle", "order", span, new, "rules", new)
 
 
-# Who sees one of these in a photo mentions it. Cars, people, trees, tables, cups, flags and bags go unmentioned.
+# Things that people mention if they see them in a photo. Cars, people, trees, tables, cups, flags and bags are left
+# out, since they often go unmentioned.
 _DETAILS = word_list("details")
 _END = re.compile(r"[\s.!]*\Z")
 
@@ -160,7 +161,7 @@ def _with_detail(caption: Caption, thing: str, kind: Kind) -> Candidate:
 
 
 def _is_named(thing: str, said: Iterable[str]) -> bool:
-    """Under this name or another, a wider or a narrower one: an animal may be the dog, a terrier is one."""
+    """Whether a word names the thing, also in a wider or a narrower way: an animal may be the dog, a terrier is one."""
     return any(_may_be(word, thing) for word in said)
 
 
@@ -185,7 +186,7 @@ def swap_any_nouns(caption: Caption, sources: Sources, rng: random.Random) -> It
 
 
 def fill_any(caption: Caption, sources: Sources, rng: random.Random, target: Section) -> Iterator[Candidate]:
-    """One word of the kind, drawn, is masked and filled."""
+    """Draw one word of the kind, mask it and fill the mask."""
     units = [unit for unit in caption.units if unit.kind == _KINDS[target]]
     rng.shuffle(units)
     for source in sources:  # a word that a source knows goes before a word that none does

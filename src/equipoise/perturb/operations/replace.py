@@ -1,6 +1,6 @@
 """Replace one word or phrase: by a synonym for a positive, by something exclusive for a negative.
 
-`replace_judged` takes what the judge lets pass of all that the sources propose.
+`replace_judged` takes the proposals of all sources that the judge lets pass.
 """
 
 from __future__ import annotations
@@ -40,67 +40,69 @@ def replace_positive(
     dial: Dial | None = None,
     trivial: bool | None = None,
 ) -> Made:
-    """A synonym of any target, drawn among all of them. With a dial: of the kinds that readers accept often enough, and
-    the more words change the likelier. `trivial`: only trivial ones (trivial.py), or none of them."""
-    found, text = False, caption.text
-    asked = dial and dial_for(caption, dial)
-    if dial is not None and asked is None:
+    """A synonym of any target, drawn among all of them. With a dial: only kinds that readers accept often enough, and
+    the likelier the more words change. `trivial`: only trivial ones (trivial.py), or none of them."""
+    known, text = False, caption.text
+    caption_dial = dial and dial_for(caption, dial)
+    if dial is not None and caption_dial is None:
         yield Refused(UNKNOWN)
         return
     for source in sources:  # a later source is only asked when the earlier ones have nothing that passes
         listed = [proposal for target in targets for proposal in source.synonyms(caption, target)]
-        if asked is not None:
-            listed = [each for each in listed if asked.allows(f"{each.by} {each.target}")]
+        if caption_dial is not None:
+            listed = [proposal for proposal in listed if caption_dial.allows(f"{proposal.by} {proposal.target}")]
         if trivial is not None:
             listed = [p for p in listed if (trivial_kind(text[p.start : p.end], p.to, p.by) is not None) == trivial]
-        found |= bool(listed)
+        known |= bool(listed)
         worth = None if dial is None else {p: max(1.0, change(text[p.start : p.end], p.to)) for p in listed}
-        for each in drawn(caption, "positive", listed, rng, strict, worth):
-            if each is None:
+        for proposal in drawn(caption, "positive", listed, rng, strict, worth):
+            if proposal is None:
                 yield Refused("skipped on purpose, as its words come too often and would give the edit away")
                 break
-            made = replaced(text, "positive", each)
-            yield made if dial is None else made._replace(expected=rate_of(positive_kind(made.edit)))
-    if not found:
+            candidate = replaced(text, "positive", proposal)
+            yield candidate if dial is None else candidate._replace(expected=rate_of(positive_kind(candidate.edit)))
+    if not known:
         what = targets[0] if len(targets) == 1 else "word"
         yield Refused(f"our word lists know no fitting synonym for any {what} in this caption")
 
 
 def measured(caption: Caption, sources: Sources, rng: random.Random, op: Op, dial: Dial) -> Made:
     """The positives of another operation, if readers accept those of its kind often enough; with the share."""
-    asked = dial_for(caption, dial)
-    for made in op(caption, sources, rng):
-        if isinstance(made, Refused):
-            yield made
-        elif asked is None or not asked.allows(positive_kind(made.edit)):
-            yield Refused(UNKNOWN if asked is None else "readers accept such positives less often than asked")
+    caption_dial = dial_for(caption, dial)
+    for candidate in op(caption, sources, rng):
+        if isinstance(candidate, Refused):
+            yield candidate
+        elif caption_dial is None or not caption_dial.allows(positive_kind(candidate.edit)):
+            yield Refused(UNKNOWN if caption_dial is None else "readers accept such positives less often than asked")
         else:
-            yield made._replace(expected=rate_of(positive_kind(made.edit)))
+            yield candidate._replace(expected=rate_of(positive_kind(candidate.edit)))
 
 
 def replace_negative(caption: Caption, sources: Sources, rng: random.Random, target: Section) -> Made:
-    """Words seen beside all their neighbours first, then those of lines marked `wide`, then the doubtful."""
-    found = False
+    """Words seen next to all their neighbours first, then those of lines marked `wide`, then the doubtful."""
+    known = False
     for source in sources:
         later: list[list[Candidate]] = [[] for _ in range(IMPOSSIBLE + 1)]
-        for each in drawn(caption, "negative", source.contrasts(caption, target), rng):
-            if each is None:
+        for proposal in drawn(caption, "negative", source.contrasts(caption, target), rng):
+            if proposal is None:
                 continue
-            found, doubt = True, doubt_of(caption, each)
-            made = replaced(caption.text, "negative", each)
-            if doubt or each.mark == "wide":
-                later[doubt].append(made)
+            known, doubt = True, doubt_of(caption, proposal)
+            candidate = replaced(caption.text, "negative", proposal)
+            if doubt or proposal.mark == "wide":
+                later[doubt].append(candidate)
             else:
-                yield made
-        # A place that nobody is seen at is hardly ever one; a thing or an action may be. The checks have their word.
-        yield from (made for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for made in tier)
-    if not found:
+                yield candidate
+        # A relation that captions never have there is hardly ever possible; a thing or an action may be. Checks follow.
+        yield from (
+            candidate for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for candidate in tier
+        )
+    if not known:
         yield Refused(f"our word lists know no surely false word in place of any {target} in this caption")
 
 
 def doubt_of(caption: Caption, proposal: Proposal) -> int:
-    """How much speaks against a new word where it would stand: nothing (captions have it beside all its neighbours),
-    that this is not known, or that it is unlikely. What is impossible the checks drop, and say why."""
+    """The weight of the strongest doubt about a new word in its place: 0 (captions have it next to all its neighbours),
+    not known, or unlikely. The checks drop impossible words, and say why."""
     return max((doubt.weight for doubt in _doubts(caption, proposal)), default=0)
 
 
@@ -120,24 +122,24 @@ def drawn(
     worth: Mapping[Proposal, float] | None = None,
 ) -> Iterator[Proposal | None]:
     """Proposals in a random order. Words are drawn so that over many captions each, and each pair of neighbours, comes
-    in about as often as it goes out, and a classifier that only knows which words are suspicious learns little. A
-    `strict` order may be cut short by None: no edit at all takes part in the draw too, and wins where all there is
-    would give itself away. `worth` tells how much more often one is drawn than that would say."""
+    in about as often as it goes out: a classifier that only knows which words are suspicious learns little. A `strict`
+    order may end early with None: "no edit" takes part in the draw too, and wins where all proposals would give
+    themselves away. The weights are multiplied by `worth`."""
     listed = distinct(proposals)
     if not listed:
         return
     table: Literal["positive", "negative", "judged"] = "judged" if worth and kind == "negative" else kind
     plain = plain_weights(listed, caption.text if kind == "positive" else "", COMMONNESS if worth else 1.0)
     tilted = [
-        weight * math.exp(-gap) * (worth[each] if worth else 1.0)
-        for each, weight, gap in zip(listed, plain, gaps(caption.text, table, listed), strict=True)
+        weight * math.exp(-gap) * (worth[proposal] if worth else 1.0)
+        for proposal, weight, gap in zip(listed, plain, gaps(caption.text, table, listed), strict=True)
     ]
     for place in weighted_order([*tilted, NOTHING] if strict else tilted, rng):
         yield listed[place] if place < len(listed) else None
 
 
 def distinct(proposals: Iterable[Proposal]) -> list[Proposal]:
-    """The first of those that write the same."""
+    """The proposals without those that write the same as an earlier one."""
     first: dict[tuple[int, int, str], Proposal] = {}
     for proposal in proposals:
         first.setdefault((proposal.start, proposal.end, proposal.to), proposal)
@@ -145,17 +147,17 @@ def distinct(proposals: Iterable[Proposal]) -> list[Proposal]:
 
 
 def plain_weights(proposals: Sequence[Proposal], text: str = "", power: float = 1.0) -> list[float]:
-    """Each place of the caption is as likely as any other, and a word there as likely as it is common (to the `power`).
-    With the caption's `text`, rare words are replaced before common ones and by any of their synonyms: else half of all
-    positives are a few dozen substitutions ("man" by "guy"), which a model has soon seen."""
+    """Weights by which each place of the caption is equally likely, and a word there as likely as it is common (to the
+    `power`). With the caption's `text`, rare words are replaced before common ones and by any of their synonyms: else
+    half of all positives are a few dozen substitutions ("man" by "guy"), which a model has soon seen."""
     power = 0.0 if text else power
     totals: dict[tuple[int, int], float] = {}
     for proposal in proposals:
         place = proposal.start, proposal.end
         totals[place] = totals.get(place, 0.0) + proposal.weight**power
     shares = {place: _rarity(text[place[0] : place[1]]) if text else 1.0 for place in totals}
-    # What other captions say is right here and wrong elsewhere.
-    shares |= {(each.start, each.end): 1.0 for each in proposals if each.by == "captions"}
+    # Words of other captions are right here and wrong elsewhere.
+    shares |= {(proposal.start, proposal.end): 1.0 for proposal in proposals if proposal.by == "captions"}
     whole = len(shares)
     return [
         proposal.weight**power / totals[proposal.start, proposal.end] * shares[proposal.start, proposal.end] / whole
@@ -163,13 +165,13 @@ def plain_weights(proposals: Sequence[Proposal], text: str = "", power: float = 
     ]
 
 
-_COMMON = 30  # what captions have more often than this is replaced less often
+_COMMON = 30  # words that captions have more often than this are replaced less often
 
 
 def _rarity(words: str) -> float:
     """Phrases are seldom counted; one may be a tenth as common as its rarest word."""
-    each = words.split()
-    number = count(words) if len(each) == 1 else max(count(words), min(map(count, each), default=1) / 10)
+    single = words.split()
+    number = count(words) if len(single) == 1 else max(count(words), min(map(count, single), default=1) / 10)
     return min(1.0, _COMMON / number) ** 3
 
 
@@ -179,19 +181,19 @@ def weighted_order(weights: Sequence[float], rng: random.Random) -> list[int]:
     return [place for _, place in sorted(keyed)]
 
 
-_SURE = 0.995  # what is surer than this is not drawn more often: else the same few words would always be
+_SURE = 0.995  # surer words are not drawn more often: else the same few words would always be drawn
 _BOUNDED = re.compile(
     r"\b(at (least|most)|(fewer|less|more) than|up to) "
     r"(\d|a |one|two|three|four|five|six|seven|eight|nine|ten)"
 )
 _CERTAIN = frozenset(("to the left", "to the right"))  # of something: never both, and no sheet had any
 _WHY = ("may be true of the photo as well", "is unlikely or absurd there", "is no good English there")
-Judged = dict[Section, list[list[tuple[Proposal, list[float]]]]]  # what each source proposes, with its VERDICTS
+Judged = dict[Section, list[list[tuple[Proposal, list[float]]]]]  # the proposals of each source, with their VERDICTS
 _JUDGED: Kept[dict[Sources, Judged]] = Kept()
 
 
 def prepare(captions: Sequence[Caption], sources: Sources) -> None:
-    """Judge all that the sources propose for all captions at once, and keep it with each caption."""
+    """Judge all proposals for all captions at once, and keep them with each caption."""
     captions = [caption for caption in captions if sources not in _JUDGED.once(caption, dict)]
     readings = readings_of(captions)
     offer(captions)
@@ -199,30 +201,32 @@ def prepare(captions: Sequence[Caption], sources: Sources) -> None:
         {target: [list(dict.fromkeys(source.contrasts(caption, target))) for source in sources] for target in SECTIONS}
         for caption in captions
     ]
-    asked = [[each for tiers in found.values() for tier in tiers for each in tier] for found in proposed]
-    for caption, found, rows in zip(captions, proposed, chances(list(zip(readings, asked, strict=True))), strict=True):
+    flat = [[proposal for tiers in by_target.values() for tier in tiers for proposal in tier] for by_target in proposed]
+    for caption, by_target, rows in zip(
+        captions, proposed, chances(list(zip(readings, flat, strict=True))), strict=True
+    ):
         left = iter(rows.tolist())
         judged: Judged = {
-            target: [list(zip(tier, left, strict=False)) for tier in tiers] for target, tiers in found.items()
+            target: [list(zip(tier, left, strict=False)) for tier in tiers] for target, tiers in by_target.items()
         }
         _JUDGED.once(caption, dict)[sources] = judged
 
 
 def replace_judged(caption: Caption, sources: Sources, rng: random.Random, target: Section, dial: Dial) -> Made:
-    """A later source is only asked when the earlier ones have nothing that passes."""
+    """Negatives that the judge lets pass; a later source is only asked if the earlier ones have none."""
     if is_bounded(caption.text):
         yield Refused(BOUNDED)
         return
-    sure, asked = False, dial_for(caption, dial)
+    sure, caption_dial = False, dial_for(caption, dial)
     for passed in passing(caption, sources, target, dial):
-        worth = {each: worth_of(chance) for each, chance in passed.items()}
-        for one in drawn(caption, "negative", passed, rng, worth=worth):
-            if one is None or asked is None:
+        worth = {proposal: worth_of(chance) for proposal, chance in passed.items()}
+        for proposal in drawn(caption, "negative", passed, rng, worth=worth):
+            if proposal is None or caption_dial is None:
                 continue
-            kind = with_doubt(caption, one)
-            if passed[one] >= asked.least(kind) or one.to in _CERTAIN:
+            kind = with_doubt(caption, proposal)
+            if passed[proposal] >= caption_dial.least(kind) or proposal.to in _CERTAIN:
                 sure = True
-                yield replaced(caption.text, "negative", one)._replace(expected=accepted(kind, passed[one]))
+                yield replaced(caption.text, "negative", proposal)._replace(expected=accepted(kind, passed[proposal]))
     if not sure:
         yield Refused(_why_none(caption, sources, target, dial))
 
@@ -232,17 +236,17 @@ def worth_of(chance: float) -> float:
 
 
 def passing(caption: Caption, sources: Sources, target: Section, dial: Dial) -> Iterator[dict[Proposal, float]]:
-    """What each source proposes and the dial lets pass if captions have it beside its neighbours, with its chance, but
-    for one word for a person in place of another."""
-    if (asked := dial_for(caption, dial)) is None:
+    """The proposals of each source that the dial lets pass if captions have them next to their neighbours, with their
+    chances; no word for a person in place of another."""
+    if (caption_dial := dial_for(caption, dial)) is None:
         return
-    least = {kind: asked.least(kind) for kind in (target, _PROPOSED[target])}
+    least = {kind: caption_dial.least(kind) for kind in (target, _PROPOSED[target])}
     for tier in judged_of(caption, sources)[target]:
         yield {
-            each: row[0]
-            for each, row in tier
-            if (row[0] >= least[kind_of(each)] or each.to in _CERTAIN)
-            and not _are_people(caption.text[each.start : each.end], each.to)
+            proposal: row[0]
+            for proposal, row in tier
+            if (row[0] >= least[kind_of(proposal)] or proposal.to in _CERTAIN)
+            and not _are_people(caption.text[proposal.start : proposal.end], proposal.to)
         }
 
 
@@ -255,26 +259,26 @@ def _why_none(caption: Caption, sources: Sources, target: Section, dial: Dial) -
 
 
 def replace_best(caption: Caption, sources: Sources, rng: random.Random, dial: Dial) -> Made:
-    """For a caption without a negative: of all targets, and of words for people too, what readers are likeliest to
-    accept, which may be less sure than one of several."""
-    asked = dial_for(caption, dial)
-    if is_bounded(caption.text) or asked is None:
+    """For a caption without a negative: the words of any target, for people too, that readers are likeliest to accept;
+    they may be less sure than one of several."""
+    caption_dial = dial_for(caption, dial)
+    if is_bounded(caption.text) or caption_dial is None:
         yield Refused(BOUNDED if is_bounded(caption.text) else UNKNOWN)
         return
-    text, queue, low = caption.text, [], min(asked.least(f"{target} people", alone=True) for target in SECTIONS)
+    text, queue, low = caption.text, [], min(caption_dial.least(f"{target} people", alone=True) for target in SECTIONS)
     judged = itertools.chain.from_iterable(itertools.chain.from_iterable(judged_of(caption, sources).values()))
-    for place, (each, row) in enumerate(judged):
-        if row[0] >= low and row[0] >= asked.least(kind := kind_of(each, text), alone=True):
-            queue.append((-accepted(kind, row[0]), place, each, row[0], False))
+    for place, (proposal, row) in enumerate(judged):
+        if row[0] >= low and row[0] >= caption_dial.least(kind := kind_of(proposal, text), alone=True):
+            queue.append((-accepted(kind, row[0]), place, proposal, row[0], False))
     if not queue:
         yield Refused("no word is sure enough in place of any in this caption")
     heapq.heapify(queue)
     while queue:  # doubts take long: asked of the likeliest alone
-        likely, place, each, chance, is_asked = heapq.heappop(queue)
+        likely, place, proposal, chance, is_asked = heapq.heappop(queue)
         if is_asked:
-            yield replaced(text, "negative", each)._replace(expected=-likely)
-        elif chance >= asked.least(kind := with_doubt(caption, each), alone=True):
-            heapq.heappush(queue, (-accepted(kind, chance), place, each, chance, True))
+            yield replaced(text, "negative", proposal)._replace(expected=-likely)
+        elif chance >= caption_dial.least(kind := with_doubt(caption, proposal), alone=True):
+            heapq.heappush(queue, (-accepted(kind, chance), place, proposal, chance, True))
 
 
 def judged_of(caption: Caption, sources: Sources) -> Judged:
@@ -289,8 +293,8 @@ UNKNOWN = "the judge does not know enough words of this caption to tell"
 
 
 def dial_for(caption: Caption, dial: Dial) -> Dial | None:
-    """The judge and the lists know everyday photos. Where a caption has words that captions of photos do not have, more
-    is asked; where it has many of them, nothing is written."""
+    """The dial for this caption. The judge and the lists know everyday photos: if the caption has words that captions
+    of photos do not have, the dial is stricter; if it has many of them, it is None and nothing is written."""
     known = reading_of(caption).known_share
     return dial if known >= _ALL_KNOWN else dial.stricter() if known >= _MOST_KNOWN else None
 
@@ -316,7 +320,7 @@ def _are_people(old: str, new: str) -> bool:
 
 
 def kind_of(proposal: Proposal, text: str = "") -> str:
-    """As the calibration counts it; with the caption's text, whether both are words for people."""
+    """The kind in the calibration; with the caption's text, also whether both are words for people."""
     kind = _PROPOSED[proposal.target] if proposal.mark == "wide" and proposal.by != "lexicon" else proposal.target
     return f"{kind} people" if text and _are_people(text[proposal.start : proposal.end], proposal.to) else kind
 
@@ -325,7 +329,7 @@ _PROPOSED = {target: f"{target} proposed" for target in SECTIONS}
 
 
 def with_doubt(caption: Caption, proposal: Proposal) -> str:
-    """The kind, and whether captions lack the new word beside its neighbours."""
+    """The kind, and whether captions lack the new word next to its neighbours."""
     return kind_of(proposal, caption.text) + (" doubtful" if any(_doubts(caption, proposal)) else "")
 
 

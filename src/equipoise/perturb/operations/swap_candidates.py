@@ -1,9 +1,9 @@
-"""What could change places in a caption: two qualities, two numbers, two nouns.
+"""Pairs of a caption that could change places: two qualities, two numbers, two nouns.
 
-Two numbers: "a man with two dogs" becomes "two men with a dog". Whether a swap makes sense the judge tells: most do
-not. Left out here is what cannot be written (names, parts of a compound, "side" and "top"), what a new number would
-break ("a woman wearing hats", "two men together"), and what says the same both ways, which the judge often overlooks:
-"a girl in white beside a girl in blue", "a rhino near an elephant".
+Two numbers: "a man with two dogs" becomes "two men with a dog". The judge says whether a swap makes sense; most do not.
+Left out here are pairs that cannot be written (names, parts of a compound, "side" and "top"), that a new number would
+break ("a woman wearing hats", "two men together"), and that say the same both ways, which the judge often overlooks: "a
+girl in white beside a girl in blue", "a rhino near an elephant".
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def exchange(candidate: Candidate, sort: Sort, spans: list[Span], into: list[str
 
 
 class Count(NamedTuple):
-    """How many of something: the units of "a", "two", "a couple of" or of a bare plural, and the noun's."""
+    """A counted noun: the units of "a", "two", "a couple of" or a bare plural, and of the noun."""
 
     start: int
     core: int
@@ -67,7 +67,7 @@ class Count(NamedTuple):
 
 
 def noun_of(unit: Unit) -> str:
-    """The singular: of "people" it is another word."""
+    """The singular; "person" for "people"."""
     return "person" if unit.lemma == "people" else unit.lemma
 
 
@@ -108,7 +108,7 @@ def number_exchanges(caption: Caption) -> Iterator[Exchange]:
     """Two phrases each with the number of the other; articles, plurals and a verb right after the first follow."""
     if caption.text.isupper() or not caption.words.isdisjoint(_POINTS):
         return
-    counts = [found for phrase in caption.phrases if (found := _counted(caption, phrase))]
+    counts = [count for phrase in caption.phrases if (count := _counted(caption, phrase))]
     for first, second in itertools.combinations(counts, 2):
         exact = first.words != second.words and {first.words, second.words} <= _EXACT
         if first.several == second.several and not exact:
@@ -117,38 +117,44 @@ def number_exchanges(caption: Caption) -> Iterator[Exchange]:
             second.core, second.head
         ):
             continue
-        told = any(_is_told_several(caption, one) for one in (first, second) if not one.several)
+        told = any(_is_told_several(caption, count) for count in (first, second) if not count.several)
         if not told and _can_change(caption, first, second) and (made := _numbers_exchanged(caption, first, second)):
             yield made._replace(more=_kind(caption, first, second))
 
 
 def _kind(caption: Caption, first: Count, second: Count) -> str:
-    """What readers accept more or less often than other numbers: "two", a bare plural, what is done to the second thing
-    ("holding"), what the first has or a list goes on with."""
+    """The traits of a number swap that readers accept more or less often: "two", a bare plural, an action on the second
+    thing ("holding"), a second thing that the first has or that continues a list."""
     link, several = caption.units[second.start - 1], first if first.several else second
     direct = not any(unit.kind == "noun" for unit in caption.units[first.head + 1 : second.start])
     own = (link.word == "with" and direct) or (link.word in {"and", ","} and not direct)
-    found = {"two": several.words == "two", "bare": not several.words, "doing": link.kind == "verb", "own": own}
-    return " ".join(word for word, holds in found.items() if holds)
+    traits = {"two": several.words == "two", "bare": not several.words, "doing": link.kind == "verb", "own": own}
+    return " ".join(word for word, holds in traits.items() if holds)
 
 
 def _can_change(caption: Caption, first: Count, second: Count) -> bool:
-    """The judge tells what is plausible; it overlooks what each of several has of its own, and what is a pair."""
+    """Whether the numbers can change. The judge overlooks things of which each of several has one, and pairs."""
     units = caption.units
     between = units[first.head + 1 : second.start]
     if not between or not caption.words.isdisjoint(_ALONE | _TOGETHER | {"as", "or"}):
         return False
-    if any(is_garment(one.noun) or not _PARTS.isdisjoint((one.noun, one.noun.split()[-1])) for one in (first, second)):
+    if any(
+        is_garment(count.noun) or not _PARTS.isdisjoint((count.noun, count.noun.split()[-1]))
+        for count in (first, second)
+    ):
         return False
     if any(unit.kind == "verb" and unit.lemma in _DONE_BY_EACH for unit in units) or _names_a_mount(caption):
         return False
     links = [between[-1].word] + [units[first.start - 1].word] * (first.start > 0 and not first.several)
     if any(link in _WITHIN or link.endswith(("middle of", "midst of")) for link in links):
         return False  # a person on benches, a cat on two benches by a window
-    if any(not one.several and (one.noun in _PLACES or sets_of(one.noun) & _SURROUNDINGS) for one in (first, second)):
+    if any(
+        not count.several and (count.noun in _PLACES or sets_of(count.noun) & _SURROUNDINGS)
+        for count in (first, second)
+    ):
         return False  # fields
     nouns = [noun_of(units[phrase.head]) for phrase in caption.phrases]
-    if first.noun != second.noun and any(nouns.count(one.noun) > 1 for one in (first, second)):
+    if first.noun != second.noun and any(nouns.count(count.noun) > 1 for count in (first, second)):
         return False
     after = itertools.pairwise(units[max(0, first.start - 2) : second.start])
     if any(unit.pos == "VBN" and link.word in {"with", "by"} for unit, link in after):
@@ -158,7 +164,7 @@ def _can_change(caption: Caption, first: Count, second: Count) -> bool:
 
 
 def _names_a_mount(caption: Caption) -> bool:
-    """A man on a horse."""
+    """Whether something is ridden: a man on a horse."""
     ridden = [phrase for phrase in caption.phrases if sets_of(caption.units[phrase.head].lemma) & _RIDDEN]
     return any(caption.units[phrase.start - 1].word == "on" for phrase in ridden)
 
@@ -176,23 +182,23 @@ def _numbers_exchanged(caption: Caption, first: Count, second: Count) -> Exchang
     text, units = caption.text, caption.units
     joined = [unit.word for unit in units[first.head + 1 : second.start]] == ["and"]  # two men and a woman pose
     finite = [place for place, unit in enumerate(units) if _is_finite(unit)]
-    # Verbs that agree with the first phrase: "there is a man that is". What other verbs go with is not known.
+    # Verbs that agree with the first phrase: "there is a man that is". The subjects of other verbs are not known.
     follows = first.head + 1 + (units[first.head + 1].kind == "relative")
     agree = [1, follows] if first.start == 2 and units[0].word == "there" else [follows] if first.start == 0 else []
     if not joined and not set(finite) <= set(agree):
         return None
     written = []
-    for mine, other in ((first, second), (second, first)):
-        head = units[mine.head]
-        middle = text[units[mine.core].start : head.start]
-        if mine.start == mine.core and not mine.start:
+    for count, other in ((first, second), (second, first)):
+        head = units[count.head]
+        middle = text[units[count.core].start : head.start]
+        if count.start == count.core and not count.start:
             middle = middle[:1].lower() + middle[1:]
-        noun = inflect(mine.noun, "NNS") if other.several else mine.noun
+        noun = inflect(count.noun, "NNS") if other.several else count.noun
         number = other.words if other.words not in {"a", "an"} else article_for((middle or noun).split()[0])
-        if number.endswith("of") and not is_animate(mine.noun):
+        if number.endswith("of") and not is_animate(count.noun):
             number = "several"  # hardly anybody writes of a group of cakes
         new = f"{number} {middle}{noun}".strip()
-        written.append(like(units[0].text, new) if not mine.start else new)
+        written.append(like(units[0].text, new) if not count.start else new)
     a, b = units[first.start].start, units[first.head].end
     c, d = units[second.start].start, units[second.head].end
     before, between = text[:a], text[b:c]
@@ -218,7 +224,7 @@ def _other_number(verb: Unit) -> str:
 
 
 def _is_told_several(caption: Caption, count: Count) -> bool:
-    """Another caption sees several of what would become several. (Of several people "a person" is true anyway.)"""
+    """Whether another caption has several where the swap would. ("A person" is true of several people anyway.)"""
     several = inflect(count.noun, "NNS")
     return any(several in (word.strip(".,") for word in text.lower().split()) for text in caption.others)
 
@@ -236,56 +242,56 @@ _JOINS = frozenset(("and", ",", "&"))
 def exchanges(caption: Caption) -> Iterator[Exchange]:
     yield from _of_qualities(caption)
     yield from number_exchanges(caption)
-    for one, other in itertools.combinations([p for p in caption.phrases if _names_a_thing(caption, p)], 2):
-        nouns = caption.units[one.head].lemma, caption.units[other.head].lemma
+    for first, second in itertools.combinations([p for p in caption.phrases if _names_a_thing(caption, p)], 2):
+        nouns = caption.units[first.head].lemma, caption.units[second.head].lemma
         if nouns[0] == nouns[1]:
             continue
-        between = caption.units[one.end : other.start]
+        between = caption.units[first.end : second.start]
         mutual = any(unit.kind == "verb" and unit.lemma in MUTUAL for unit in between)
         alive = is_animate(nouns[0])
         if alive != is_animate(nouns[1]) or mutual or not (alive or same_sort(*nouns)):
             continue  # a street parked on a man; boys who pass girls; a tree next to a hydrant
-        alike = caption.is_plural(one) == caption.is_plural(other)
+        alike = caption.is_plural(first) == caption.is_plural(second)
         if not alike:
-            yield from filter(None, [_inflected(caption, one, other)])
-        elif not is_symmetric(caption, one, other, False):
-            yield _exchanged(caption, "noun", (one.head, one.end), (other.head, other.end))
+            yield from filter(None, [_inflected(caption, first, second)])
+        elif not is_symmetric(caption, first, second, False):
+            yield _exchanged(caption, "noun", (first.head, first.end), (second.head, second.end))
 
 
 def _of_qualities(caption: Caption) -> Iterator[Exchange]:
-    """What is said of one thing with what is said of another."""
-    listed = [(phrase, found) for phrase in _coloured(caption) for found in _qualities(caption, phrase)]
+    """Swap a quality of one thing with a quality of another."""
+    listed = [(phrase, span) for phrase in _coloured(caption) for span in _qualities(caption, phrase)]
     seen: set[tuple[Units, Units]] = set()
-    for (phrase, one), (other_phrase, other) in itertools.combinations(listed, 2):
-        words, others = (frozenset(caption.words_of(*span)) for span in (one, other))
-        if phrase == other_phrase or (one, other) in seen or _say_the_same(words, others):
+    for (phrase, first), (other_phrase, second) in itertools.combinations(listed, 2):
+        words, others = (frozenset(caption.words_of(*span)) for span in (first, second))
+        if phrase == other_phrase or (first, second) in seen or _say_the_same(words, others):
             continue
-        places = ((phrase, one, others), (other_phrase, other, words))
+        places = ((phrase, first, others), (other_phrase, second, words))
         if not any(_makes_odd(caption, *place) for place in places) and not _are_one(caption, phrase, other_phrase):
-            seen.add((one, other))
-            yield _exchanged(caption, "quality", one, other)
+            seen.add((first, second))
+            yield _exchanged(caption, "quality", first, second)
 
 
 def _say_the_same(words: frozenset[str], others: frozenset[str]) -> bool:
-    """Beige and tan, or a nice pink and pink."""
-    two = [frozenset(_ALIKE.get(word, word) for word in each) for each in (words, others)]
-    return two[0] == two[1] or bool(two[0] & two[1] and (two[0] ^ two[1]) - COLOURS - _JOINS)
+    """Whether the swap would say the same: beige and tan, or a nice pink and pink."""
+    plain = [frozenset(_ALIKE.get(word, word) for word in each) for each in (words, others)]
+    return plain[0] == plain[1] or bool(plain[0] & plain[1] and (plain[0] ^ plain[1]) - COLOURS - _JOINS)
 
 
 def _rest(caption: Caption, phrase: NounPhrase, span: Units) -> frozenset[str]:
     """The words of a phrase that stay."""
     words = frozenset(caption.words_of(phrase.start, span[0]) + caption.words_of(span[1], phrase.end))
-    return words | {other for other in ("gray", "grey") if words & {"gray", "grey"}}
+    return words | {word for word in ("gray", "grey") if words & {"gray", "grey"}}
 
 
 def _are_one(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
-    """Two things of one name in no one-way relation, or what two such wear: nobody can say which is which."""
+    """Whether nobody can say which is which: two things of one name in no one-way relation, or the clothes of two."""
     pairs = [(first, second), tuple(_wearer(caption, phrase) for phrase in (first, second))]
-    for one, other in pairs:
-        if one is None or other is None or one == other:
+    for left, right in pairs:
+        if left is None or right is None or left == right:
             continue
-        same = caption.units[one.head].lemma == caption.units[other.head].lemma
-        if same and caption.is_plural(one) == caption.is_plural(other) and are_alike(caption, one, other):
+        same = caption.units[left.head].lemma == caption.units[right.head].lemma
+        if same and caption.is_plural(left) == caption.is_plural(right) and are_alike(caption, left, right):
             return True
     return False
 
@@ -299,7 +305,7 @@ def _wearer(caption: Caption, phrase: NounPhrase) -> NounPhrase | None:
 
 
 def _makes_odd(caption: Caption, phrase: NounPhrase, span: Units, new: frozenset[str]) -> bool:
-    """A white and white cat, green hair, a yellow horse, a white traffic light, black flowers."""
+    """Whether the swap makes an odd phrase: a white and white cat, green hair, a yellow horse, black flowers."""
     noun, rest, colours = caption.units[phrase.head].lemma, _rest(caption, phrase, span), new & COLOURS
     if new & rest or (rest & _JOINS and not new <= COLOURS | _JOINS):
         return True
@@ -313,15 +319,15 @@ def _makes_odd(caption: Caption, phrase: NounPhrase, span: Units, new: frozenset
     return (beast and not colours.isdisjoint(_NO_FUR)) or (noun in _NATURAL and bool(colours))
 
 
-def _inflected(caption: Caption, one: NounPhrase, other: NounPhrase) -> Exchange | None:
+def _inflected(caption: Caption, first: NounPhrase, second: NounPhrase) -> Exchange | None:
     """Two nouns of different number, each in the number of the place it takes: two cats and a dog."""
     text, units = caption.text, caption.units
-    heads = units[one.head], units[other.head]
+    heads = units[first.head], units[second.head]
     if text.isupper() or not all(is_countable(head) for head in heads):
         return None
     into = [
         like(at.text, inflect(noun_of(new), "NNS") if caption.is_plural(phrase) else noun_of(new))
-        for phrase, at, new in ((one, heads[0], heads[1]), (other, heads[1], heads[0]))
+        for phrase, at, new in ((first, heads[0], heads[1]), (second, heads[1], heads[0]))
     ]
     spans = [(head.start, head.end) for head in heads]
     a, b, c, d = *spans[0], *spans[1]
@@ -351,7 +357,7 @@ def _coloured(caption: Caption) -> Iterator[NounPhrase]:
 
 
 def _qualities(caption: Caption, phrase: NounPhrase) -> Iterator[Units]:
-    """What says how something is: its colour (of several words), each adjective, all of them."""
+    """The spans of a thing's qualities: its colour (of several words), each adjective, all adjectives."""
     units = caption.units
     if units[phrase.head].word in COLOURS and phrase.start == phrase.head:
         yield phrase.head, phrase.end
@@ -371,8 +377,8 @@ def _qualities(caption: Caption, phrase: NounPhrase) -> Iterator[Units]:
         yield phrase.core, phrase.head
 
 
-def _exchanged(caption: Caption, sort: Sort, one: Units, other: Units) -> Exchange:
-    first, second = sorted((one, other))
+def _exchanged(caption: Caption, sort: Sort, units: Units, other_units: Units) -> Exchange:
+    first, second = sorted((units, other_units))
     spans = [(caption.units[a].start, caption.units[b - 1].end) for a, b in (first, second)]
     texts = [caption.text[slice(*span)] for span in spans]
     return exchange(swapped(caption, first, second, _TARGETS[sort]), sort, spans, texts[::-1])
@@ -381,10 +387,10 @@ def _exchanged(caption: Caption, sort: Sort, one: Units, other: Units) -> Exchan
 def prepare_swaps(captions: Sequence[Caption]) -> None:
     """Judge the swaps of all captions at once, and keep them with each caption."""
     captions = [caption for caption in captions if _JUDGED.get(caption) is None]
-    found = [list(exchanges(caption)) for caption in captions]
-    pairs = [[each.pair for each in listed] for listed in found]
-    asked = list(zip(readings_of(captions), pairs, strict=True))
-    for caption, listed, chances in zip(captions, found, swaps(asked), strict=True):
+    all_exchanges = [list(exchanges(caption)) for caption in captions]
+    pairs = [[each.pair for each in listed] for listed in all_exchanges]
+    requests = list(zip(readings_of(captions), pairs, strict=True))
+    for caption, listed, chances in zip(captions, all_exchanges, swaps(requests), strict=True):
         _JUDGED.put(caption, (listed, chances.tolist()))
 
 
@@ -399,23 +405,23 @@ def swaps_of(caption: Caption) -> tuple[list[Exchange], list[list[float]]]:
 
 
 def kind_of_swap(exchange: Exchange) -> str:
-    """As the calibration counts it."""
+    """The kind of a swap in the calibration."""
     return f"swap {SORTS[exchange.pair.sort]} {exchange.more}".rstrip()
 
 
 def swap_judged(caption: Caption, sources: Sources, rng: random.Random, dial: Dial) -> Made:
     """Two qualities, numbers or nouns change places; the likeliest to pass come first."""
-    found, chances = swaps_of(caption)
-    if not found:
+    listed, chances = swaps_of(caption)
+    if not listed:
         yield Refused("the caption does not name two things that could change places")
         return
     likely = {
         each.candidate: accepted(kind_of_swap(each), row[0])
-        for each, row in zip(found, chances, strict=True)
+        for each, row in zip(listed, chances, strict=True)
         if row[0] >= dial.least(kind_of_swap(each))
     }
-    for one in sorted(likely, key=likely.__getitem__, reverse=True):
-        yield one._replace(expected=likely[one])
+    for candidate in sorted(likely, key=likely.__getitem__, reverse=True):
+        yield candidate._replace(expected=likely[candidate])
     if not likely:
         best = why(max(chances, key=itemgetter(0)))
         yield Refused(f"no two words of this caption are sure enough in each other's place: the likeliest {best}")

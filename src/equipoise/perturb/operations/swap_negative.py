@@ -1,6 +1,6 @@
 """Swap two words or phrases of one type so that the caption says something else.
 
-Sentences that mean the same after the swap are refused: what "and" joins ("a cat and a dog"), what stands in a
+Sentences that mean the same after the swap are refused: phrases joined by "and" ("a cat and a dog"), phrases in a
 symmetric relation ("a cat next to a dog"), and phrases that only repeat each other.
 """
 
@@ -32,9 +32,9 @@ def swap_alike(caption: Caption, sources: Sources, rng: random.Random) -> Iterat
 
 
 def _fit(caption: Caption, first: NounPhrase, second: NounPhrase, whole: bool) -> bool:
-    """Each noun goes with what stands around the other; with a whole phrase its modifiers move along."""
-    for here, there in ((first, second), (second, first)):
-        word = caption.units[there.head].lemma
+    """Whether each noun goes with the words around the other; with a whole phrase its modifiers move along."""
+    for here, incoming in ((first, second), (second, first)):
+        word = caption.units[incoming.head].lemma
         for pair in pairs_at(caption, here.head, here.end):
             if not (whole and pair.relation == "modifier") and misfit(pair, word, _STRICT):
                 return False
@@ -85,12 +85,12 @@ def _in_order(
 
 
 def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase, whole: bool) -> bool:
-    """Both are things of the same number, so that verbs and articles still agree, and pronouns still point right."""
+    """Whether both are things of the same number, so that verbs, articles and pronouns still agree."""
     units = caption.units
-    one, other = units[first.head], units[second.head]
-    if one.lemma == other.lemma or caption.is_plural(first) != caption.is_plural(second):
+    first_noun, second_noun = units[first.head], units[second.head]
+    if first_noun.lemma == second_noun.lemma or caption.is_plural(first) != caption.is_plural(second):
         return False
-    if not (is_thing(one.lemma) and is_thing(other.lemma)):
+    if not (is_thing(first_noun.lemma) and is_thing(second_noun.lemma)):
         return False
     inside = [units[i].word for phrase in (first, second) for i in range(phrase.start, phrase.end)]
     if any(word in {"his", "her", "its", "their", "each", "another", "other"} for word in inside):
@@ -106,8 +106,8 @@ def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase, whole
     if first.start and units[first.start - 1].word == "of" and second.start != second.core:
         return False  # a couple of | some cars
     if not whole and any(
-        units[here.start].word in {"a", "an"} and units[there.head].lemma in members("@mass")
-        for here, there in ((first, second), (second, first))
+        units[here.start].word in {"a", "an"} and units[incoming.head].lemma in members("@mass")
+        for here, incoming in ((first, second), (second, first))
     ):
         return False  # a winter luggage
     if second.start == second.core and units[second.start - 1].pos in {"VBG", "VBN"} and first.start != first.core:
@@ -117,7 +117,7 @@ def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase, whole
 
 
 def _is_verbal(caption: Caption, phrase: NounPhrase) -> bool:
-    """a half | eaten sandwich: the phrase was read too short."""
+    """Whether the phrase was read too short: a half | eaten sandwich."""
     after = caption.units[phrase.end : phrase.end + 2]
     if phrase.head > phrase.core and caption.units[phrase.head].word.endswith("ing"):
         return True  # a waiter lighting | candles
@@ -159,15 +159,15 @@ def _is_place(caption: Caption, phrase: NounPhrase) -> bool:
 
 
 _PLACES, _BOTH_WAYS = word_set("places of things"), word_set("relations both ways")
-# Who of two does it cannot be told from a photo, or both do: to be asked of swaps of two persons or animals.
+# A photo does not show which of two does it, or both do: for swaps of two persons or animals.
 MUTUAL = word_set("mutual actions")
 _ONE_WAY, _STATES = word_set("one-way relations"), word_set("states")
 
 
 def swap_attributes(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
-    """a black cat on a white car -> a white cat on a black car; only qualities that fit both things."""
+    """Two qualities change places, if each fits both things: a white cat on a black car."""
     units = caption.units
-    found: list[tuple[int, tuple[str, str], NounPhrase]] = []
+    qualities: list[tuple[int, tuple[str, str], NounPhrase]] = []
     for phrase in caption.phrases:
         if units[phrase.head].lemma in NO_THING | COLLECTIVES or caption.is_name(phrase.head):
             continue
@@ -175,21 +175,21 @@ def swap_attributes(caption: Caption, sources: Sources, rng: random.Random) -> I
         for place, sort in sorts:
             alone = sort is not None and sum(other is not None and other[0] == sort[0] for _, other in sorts) == 1
             if alone and sort is not None and units[place - 1].word not in {"dark", "light", "bright", "very"}:
-                found.append((place, sort, phrase))
+                qualities.append((place, sort, phrase))
     pairs = [
-        (a, b) for a, b in itertools.combinations(found, 2) if a[1][0] == b[1][0] and a[1] != b[1] and a[2] != b[2]
+        (a, b) for a, b in itertools.combinations(qualities, 2) if a[1][0] == b[1][0] and a[1] != b[1] and a[2] != b[2]
     ]
     rng.shuffle(pairs)
-    for (one, _, first), (other, _, second) in pairs:
+    for (first_place, _, first), (second_place, _, second) in pairs:
         same_noun = units[first.head].lemma == units[second.head].lemma
         if same_noun and (is_symmetric(caption, first, second, True) or are_alike(caption, first, second)):
             continue
         if units[second.head].word not in {"one", "ones"}:  # red flowers and white ones
-            yield swapped(caption, (one, one + 1), (other, other + 1), "attribute")
+            yield swapped(caption, (first_place, first_place + 1), (second_place, second_place + 1), "attribute")
 
 
 def are_alike(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
-    """A black dog playing with a brown dog: who plays with whom does not matter."""
+    """Whether the relation is the same both ways: a black dog playing with a brown dog."""
     between = caption.units[first.end : second.start]
     if any(unit.kind == "and" or unit.word in {",", ";", "."} for unit in between):
         return True
@@ -211,7 +211,7 @@ _SORT_OF = {
 
 
 def swap_spans(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
-    """NegCLIP's: two noun phrases, nouns, plurals, verbs, adverbs or adjectives, drawn at random, change places."""
+    """NegCLIP's swap: two noun phrases, nouns, plurals, verbs, adverbs or adjectives, drawn, change places."""
     units = caption.units
     types: dict[str, list[tuple[int, int]]] = {
         "phrase": [(p.start, p.end) for p in caption.phrases if p.end - p.start > 2],
@@ -253,28 +253,31 @@ def _are_apart(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
         return True
     if not any(unit.word == "with" for unit in between):
         return False
-    one, other = caption.units[first.head].lemma, caption.units[second.head].lemma  # a bathroom with a toilet
-    return not same_sort(one, other) or ("room" in sets_of(one)) != ("room" in sets_of(other))
+    first_noun, second_noun = (
+        caption.units[first.head].lemma,
+        caption.units[second.head].lemma,
+    )  # a bathroom with a toilet
+    return not same_sort(first_noun, second_noun) or ("room" in sets_of(first_noun)) != ("room" in sets_of(second_noun))
 
 
 def _is_plausible_pair(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
-    """Both persons, both animals or both things: "a horse riding a man" can at least be drawn."""
-    one, other = caption.units[first.head].lemma, caption.units[second.head].lemma
-    return is_person(one) == is_person(other) and same_sort(one, other)
+    """Whether both are persons, animals or things: "a horse riding a man" can at least be drawn."""
+    first_noun, second_noun = caption.units[first.head].lemma, caption.units[second.head].lemma
+    return is_person(first_noun) == is_person(second_noun) and same_sort(first_noun, second_noun)
 
 
 def swapped(caption: Caption, first: tuple[int, int], second: tuple[int, int], target: Target) -> Candidate:
     text, units = caption.text, caption.units
     a, b = units[first[0]].start, units[first[1] - 1].end
     c, d = units[second[0]].start, units[second[1] - 1].end
-    one, other = text[a:b], text[c:d]
-    if first[0] == 0 and one[:1].isupper() and not one.isupper() and units[0].pos != "NNP":
-        one = one[:1].lower() + one[1:]
-        other = other[:1].upper() + other[1:]
-    elif one.isupper() and len(one) == 1:
-        one = one.lower()
-    pieces = [text[:a], other, text[b:c], one, text[d:]]
-    pieces[0] = article_before(pieces[0], other)
-    pieces[2] = article_before(pieces[2], one)
+    first_text, second_text = text[a:b], text[c:d]
+    if first[0] == 0 and first_text[:1].isupper() and not first_text.isupper() and units[0].pos != "NNP":
+        first_text = first_text[:1].lower() + first_text[1:]
+        second_text = second_text[:1].upper() + second_text[1:]
+    elif first_text.isupper() and len(first_text) == 1:
+        first_text = first_text.lower()
+    pieces = [text[:a], second_text, text[b:c], first_text, text[d:]]
+    pieces[0] = article_before(pieces[0], second_text)
+    pieces[2] = article_before(pieces[2], first_text)
     to = "".join(pieces[1:4])
     return edited(text, "negative", "swap", target, (a, d), to, "rules", "".join(pieces))

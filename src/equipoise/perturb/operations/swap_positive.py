@@ -1,4 +1,4 @@
-"""Swap what stands around "and", where the two sides are plain equals: the meaning stays.
+"""Swap the two sides of "and", where they are plain equals: the meaning stays.
 
 Four shapes: two noun phrases ("a sink, toilet and shower"), two adjectives of one thing ("a blue and white bus"), two
 verb phrases of one subject ("wearing glasses and holding a bottle"), two halves of one shape ("a dog on a bed and a cat
@@ -37,12 +37,12 @@ def swap_positive(caption: Caption, sources: Sources, rng: random.Random) -> Mad
         return
     clause = clause_of(caption)
     plain = clause is not None and "i" not in clause.letters
-    found = [*joined_nouns(caption), *_adjectives(caption), *_doings(caption)]
+    pairs = [*joined_nouns(caption), *_adjectives(caption), *_doings(caption)]
     if clause is not None and plain:
-        found = [*_halves(clause), *found, *_verbs(clause)]
-    if not found:
+        pairs = [*_halves(clause), *pairs, *_verbs(clause)]
+    if not pairs:
         yield Refused("the two sides of and are no plain equals" if plain else "the caption is no single plain clause")
-    for left, right in found:
+    for left, right in pairs:
         yield _swapped(caption, left, right)
 
 
@@ -88,61 +88,65 @@ _FLAG, _COAT = {"white", "blue"}, {"black", "white"}
 
 
 def _verbs(clause: Clause) -> Iterator[tuple[Span, Span]]:
-    """Done at the same time, and neither needs the other."""
+    """Two verb phrases of one subject, done at the same time; neither needs the other."""
     for verb in "gz":
-        found = clause.match(
+        groups = clause.match(
             f"[nmk](?:[pw][nm])?[br]?(?:[gz]p?[nm])?({verb}[npwamk]*)&({verb}[npwamk]*)(?:c.*)?", subject_first=True
         )
-        if found and not (clause.points_back and _names_another(clause, found)):
-            one, other = found
-            heads = one[0].head, other[0].head
-            postures = [part for part in found if part[0].head in _SAID_FIRST]
-            plain = heads[1] in _AT_ONCE or len(other) == 1 or clause.units(other[1])[0].kind == "determiner"
+        if groups and not (clause.points_back and _names_another(clause, groups)):
+            left, right = groups
+            heads = left[0].head, right[0].head
+            postures = [part for part in groups if part[0].head in _SAID_FIRST]
+            plain = heads[1] in _AT_ONCE or len(right) == 1 or clause.units(right[1])[0].kind == "determiner"
             worn = verb == "g" and "wear" in heads and plain  # all the time, whatever else is done
             if not (set(heads) <= _AT_ONCE or worn) or heads[0] == heads[1]:
                 continue
             if len(postures) == 1 and (verb == "z" or len(postures[0]) == 1):
                 continue  # sitting and eating: nobody says it the other way round
-            first, second = ("".join(part.letter for part in parts) for parts in found)
+            first, second = ("".join(part.letter for part in parts) for parts in groups)
             if len(first) == 1 and second[-1] != "g" and second[1:2] not in {"", "n"}:
                 continue
             if worn or "p" in first or not re.match(".[nmk]+[pw]", second):
-                yield (one[0].start, one[-1].end), (other[0].start, other[-1].end)
+                yield (left[0].start, left[-1].end), (right[0].start, right[-1].end)
             # not so in "eating pizza and drinking soda at a table": both are done there
 
 
 def _doings(caption: Caption) -> Iterator[tuple[Span, Span]]:
     """Two things done at one place, or anywhere: people eating and talking in a park."""
     for place in range(1, len(caption.units) - 1):
-        one, joint, other, *rest = caption.units[place - 1 : place + 3]
+        left, joint, right, *rest = caption.units[place - 1 : place + 3]
         ends = not rest or rest[0].word == "." or (rest[0].kind == "preposition" and rest[0].word not in _PARTICLES)
-        alike = one.pos == other.pos and (one.lemma in _SAID_FIRST) == (other.lemma in _SAID_FIRST)
-        if joint.word != "and" or not ends or not alike or one.lemma == other.lemma:
+        alike = left.pos == right.pos and (left.lemma in _SAID_FIRST) == (right.lemma in _SAID_FIRST)
+        if joint.word != "and" or not ends or not alike or left.lemma == right.lemma:
             continue
-        if {one.lemma, other.lemma} <= _ALONE and one.pos in {"VBG", "VBZ", "VBP"}:
+        if {left.lemma, right.lemma} <= _ALONE and left.pos in {"VBG", "VBZ", "VBP"}:
             yield (place - 1, place), (place + 1, place + 2)
 
 
-def _names_another(clause: Clause, found: list[list[Part]]) -> bool:
-    """Whether "his" or "its" may be of somebody else than the subject."""
-    return any(part.letter in "nmk" and is_animate(part.head) for parts in found for part in parts)
+def _names_another(clause: Clause, groups: list[list[Part]]) -> bool:
+    """Whether "his" or "its" may mean another than the subject."""
+    return any(part.letter in "nmk" and is_animate(part.head) for parts in groups for part in parts)
 
 
 def _halves(clause: Clause) -> Iterator[tuple[Span, Span]]:
     """Two halves of the whole caption of one shape, each about a thing of its own."""
     yield from _sentences(clause)
-    if found := clause.match("(n)(p|g|bg)k(p|g|bg)(n)"):
-        (one,), _, _, (last,) = found
-        both = next(part for part in clause.parts if part.letter == "k")
-        if len(both.members) == 2 and len(found[1]) == len(found[2]) and found[1][-1].letter == found[2][-1].letter:
-            other = clause.caption.units[clause.caption.phrase_at[both.members[1][0]].head].lemma
-            named = clause.caption.units[both.members[1][0]].kind not in {"determiner", "number"}
-            if is_animate(one.head) == is_animate(other) and not named:
-                yield (one.start, both.members[0][1]), (both.members[1][0], last.end)
+    if groups := clause.match("(n)(p|g|bg)k(p|g|bg)(n)"):
+        (first,), _, _, (last,) = groups
+        middle = next(part for part in clause.parts if part.letter == "k")
+        if (
+            len(middle.members) == 2
+            and len(groups[1]) == len(groups[2])
+            and groups[1][-1].letter == groups[2][-1].letter
+        ):
+            noun = clause.caption.units[clause.caption.phrase_at[middle.members[1][0]].head].lemma
+            named = clause.caption.units[middle.members[1][0]].kind not in {"determiner", "number"}
+            if is_animate(first.head) == is_animate(noun) and not named:
+                yield (first.start, middle.members[0][1]), (middle.members[1][0], last.end)
 
 
 def _sentences(clause: Clause) -> Iterator[tuple[Span, Span]]:
-    """The bed is white and the wall is gray: each says what something of its own is, or does all the time."""
+    """Two sentences, each on what a thing of its own is or does all the time: the bed is white and the wall is gray."""
     caption, units, end = clause.caption, clause.caption.units, clause.parts[-1].end
     joints = [at for at, unit in enumerate(units[:end]) if unit.word == "and"]
     if len(joints) != 1 or joints[0] < 2 or clause.opening or clause.points_back or units[joints[0] - 1].word == ",":
@@ -155,10 +159,10 @@ def _sentences(clause: Clause) -> Iterator[tuple[Span, Span]]:
         verb = units[subject.end] if subject is not None and subject.end < stop else units[joints[0]]
         if verb.kind != "be" and not (verb.pos in {"VBZ", "VBP"} and verb.lemma in _AT_ONCE - {"have"}):
             return
-    one, other = (units[slice(*side)] for side in sides)
-    nouns = [{unit.lemma for unit in side if unit.kind == "noun"} for side in (one, other)]
-    placed = [any(unit.kind == "preposition" for unit in side) for side in (one, other)]
-    if nouns[0].isdisjoint(nouns[1]) and placed[0] >= placed[1] and (one[0].word == "the" or other[0].word != "the"):
+    left, right = (units[slice(*side)] for side in sides)
+    nouns = [{unit.lemma for unit in side if unit.kind == "noun"} for side in (left, right)]
+    placed = [any(unit.kind == "preposition" for unit in side) for side in (left, right)]
+    if nouns[0].isdisjoint(nouns[1]) and placed[0] >= placed[1] and (left[0].word == "the" or right[0].word != "the"):
         yield sides
 
 

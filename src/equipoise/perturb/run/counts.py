@@ -19,12 +19,13 @@ from equipoise.perturb.trivial import kind_of_edit
 HAVING = ("a positive", "a negative", "both", "both by swap", "both by replace", "neither")
 
 
-def having(made: Iterable[Item | Perturbed]) -> dict[str, int]:
-    """How many have what a recipe of training may need; a loss that needs both learns nothing from the others."""
+def having(results: Iterable[Item | Perturbed]) -> dict[str, int]:
+    """How many have the texts that a training recipe may need; a loss that needs both learns only from those."""
     counts = dict.fromkeys(HAVING, 0)
-    for one in made:
+    for result in results:
         right, wrong = (
-            {None if text.edit is None else text.edit.op for text in texts} for texts in (one.positives, one.negatives)
+            {None if text.edit is None else text.edit.op for text in texts}
+            for texts in (result.positives, result.negatives)
         )
         counts["a positive"] += bool(right)
         counts["a negative"] += bool(wrong)
@@ -40,7 +41,7 @@ _PARTICULAR = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<!\w)\"[^\"]*\"(?!\w)|: .*| \(
 
 @functools.lru_cache(maxsize=1 << 12)
 def reason_class(reason: str) -> str:
-    """A reason without the words it speaks of, so that reasons can be counted."""
+    """A reason without the words of its caption, so that reasons can be counted."""
     return re.sub(r"\d[\d,]*", "N", _PARTICULAR.sub("…", reason)).replace("…,", "…").removesuffix("…").strip()
 
 
@@ -52,7 +53,7 @@ _SHOWN, _ALL_SHOWN = 5, 20  # places of refused captions that a shard and the re
 
 
 class Counts:
-    """What a shard kept and dropped, under the names of the report."""
+    """Counts of what a shard kept and dropped, under the names of the report."""
 
     def __init__(self) -> None:
         self.nothing = 0
@@ -63,24 +64,24 @@ class Counts:
         self.lacking_at: dict[str, list[str]] = {}
         self.mix = Mix()
 
-    def lack(self, where: str, text: str, found: Perturbed) -> None:
-        """Why a caption has no positive, or no negative: one reason for each, that of the text that came nearest."""
-        made = {"positive": found.positives, "negative": found.negatives}
+    def lack(self, where: str, text: str, result: Perturbed) -> None:
+        """Count why a caption has no positive or negative: one reason for each, that of the text that came nearest."""
+        by_kind = {"positive": result.positives, "negative": result.negatives}
         first: dict[str, str] = {}
-        for name, reason in (*((one.kind, why) for one, why in found.dropped), *found.empty):
+        for name, reason in (*((candidate.kind, why) for candidate, why in result.dropped), *result.empty):
             kind = name.split()[0]  # slots are called "negative object", or as their paper does
-            if not made.get(kind, found.positives or found.negatives) and not reason.startswith(_NO_REASON):
-                first.setdefault(kind if kind in made else "text", reason)
+            if not by_kind.get(kind, result.positives or result.negatives) and not reason.startswith(_NO_REASON):
+                first.setdefault(kind if kind in by_kind else "text", reason)
         for kind, reason in first.items():
             name = f"{kind}: {reason_class(reason)}"
             self.lacking[name] += 1
             self.lacking_at.setdefault(name, [where, text, reason])
 
-    def miss(self, where: str, found: Perturbed) -> None:
-        """A caption that gave nothing."""
+    def miss(self, where: str, result: Perturbed) -> None:
+        """Count a caption that gave nothing."""
         self.nothing += 1
         if len(self.nothing_at) < _SHOWN:
-            why = [reason for _, reason in (*found.dropped, *found.empty) if not reason.startswith(_NO_REASON)]
+            why = [reason for _, reason in (*result.dropped, *result.empty) if not reason.startswith(_NO_REASON)]
             self.nothing_at.append([where, "; ".join(list(dict.fromkeys(why))[:2])])
 
     def refuse(self, where: str, reason: str) -> None:
@@ -88,17 +89,17 @@ class Counts:
         if len(self.refused_at) < _SHOWN:
             self.refused_at.append([where, reason])
 
-    def add(self, found: Perturbed) -> None:
-        self.mix.add(found)
-        for candidate in (*found.positives, *found.negatives):
+    def add(self, result: Perturbed) -> None:
+        self.mix.add(result)
+        for candidate in (*result.positives, *result.negatives):
             self.edits[edit_class(candidate.kind, candidate.edit)] += 1
-        self.empty.update({f"{slot}: {reason_class(reason)}" for slot, reason in found.empty})
-        for candidate, reason in found.dropped:
+        self.empty.update({f"{slot}: {reason_class(reason)}" for slot, reason in result.empty})
+        for candidate, reason in result.dropped:
             self.dropped[f"{candidate.kind}: {reason_class(reason)}"] += 1
 
-    def have(self, before: Item | None, found: Perturbed, now: Item) -> None:
-        """What an item had before, what it got, and what it has now."""
-        new = having([found])
+    def have(self, before: Item | None, result: Perturbed, now: Item) -> None:
+        """Count the texts that an item had before, got, and has now."""
+        new = having([result])
         all_now = new if before is None else having([now])
         for name, count in having([before]).items() if before is not None else ():
             self.had[name] += count
@@ -114,13 +115,13 @@ class Counts:
 def summed(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The counts of all shards together; reasons by how often they occur."""
     parts = list(parts)
-    asked = [name for name in ASKED if any(name in part for part in parts)]
+    answered = [name for name in ASKED if any(name in part for part in parts)]
     total: dict[str, Any] = {name: sum(part[name] for part in parts) for name in ("captions", "items", "nothing")}
-    total |= {name: sum(part.get(name, 0) for part in parts) for name in asked}
+    total |= {name: sum(part.get(name, 0) for part in parts) for name in answered}
     total |= {when: {name: sum(part[when][name] for part in parts) for name in HAVING} for when in _WHEN}
     for name in COUNTED:
-        found = sum((Counter[str](part[name]) for part in parts), Counter[str]())
-        total[name] = dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+        counter = sum((Counter[str](part[name]) for part in parts), Counter[str]())
+        total[name] = dict(sorted(counter.items(), key=lambda pair: (-pair[1], pair[0])))
     for name in ("refused_at", "nothing_at"):
         total[name] = [place for part in parts for place in part[name]][:_ALL_SHOWN]
     examples: dict[str, list[str]] = {}
@@ -154,18 +155,18 @@ class Mix:
         self.accepted: Counter[str] = Counter()  # thousandths, summed
         self.read: Counter[str] = Counter()  # captions that the judge read, and those with words that it does not know
 
-    def add(self, found: Perturbed) -> None:
-        if found.known is not None:
-            self.read.update({"captions": 1, "strange": not found.known})
-        kinds = [kind_of(one) for one in found.negatives]
+    def add(self, result: Perturbed) -> None:
+        if result.known is not None:
+            self.read.update({"captions": 1, "strange": not result.known})
+        kinds = [kind_of(candidate) for candidate in result.negatives]
         self.negatives.update(kinds)
         self.having.update(set(kinds))
-        self.people["negative"] += sum(is_of_people(one.edit) for one in found.negatives)
-        self.trivial.update(kind for one in found.positives if (kind := kind_of_edit(one.edit)))
-        for one in (*found.positives, *found.negatives):
-            if one.expected is not None:
-                self.accepted[one.kind] += round(1000 * one.expected)
-                self.judged[one.kind] += 1
+        self.people["negative"] += sum(is_of_people(candidate.edit) for candidate in result.negatives)
+        self.trivial.update(kind for candidate in result.positives if (kind := kind_of_edit(candidate.edit)))
+        for candidate in (*result.positives, *result.negatives):
+            if candidate.expected is not None:
+                self.accepted[candidate.kind] += round(1000 * candidate.expected)
+                self.judged[candidate.kind] += 1
 
     def to_json(self) -> dict[str, dict[str, int]]:
         return {name: dict(sorted(counter.items())) for name, counter in vars(self).items()}
@@ -187,11 +188,11 @@ def expected(mix: dict[str, dict[str, int]], kind: str) -> float | None:
 
 def described(mix: dict[str, dict[str, int]], captions: int, positives: int) -> list[str]:
     """The lines of the printed report."""
-    told = {kind: share for kind in ("negative", "positive") if (share := expected(mix, kind)) is not None}
-    if not told:
+    rates = {kind: share for kind in ("negative", "positive") if (share := expected(mix, kind)) is not None}
+    if not rates:
         return []
     total, trivial = sum(mix["negatives"].values()), sum(mix["trivial"].values())
-    people, shares = mix["people"].get("negative", 0), [f"{share:.1%} of the {kind}s" for kind, share in told.items()]
+    people, shares = mix["people"].get("negative", 0), [f"{share:.1%} of the {kind}s" for kind, share in rates.items()]
     lines = ["", f"A strict reader should accept {', '.join(shares)}."]
     strange = mix["read"].get("strange", 0) / max(1, mix["read"].get("captions", 0))
     if strange > _EVERYDAY:

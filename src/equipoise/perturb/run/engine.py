@@ -33,7 +33,7 @@ from equipoise.perturb.bias.thinning import (
 )
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.counts import having, summed
-from equipoise.perturb.run.shards import SHARD, Advance, Found, Parts, Shard, in_words, run_shard, shards_of
+from equipoise.perturb.run.shards import SHARD, Advance, CountsByShard, Parts, Shard, in_words, run_shard, shards_of
 
 Engine = Literal["local", "ray"]
 ENGINES: tuple[Engine, ...] = ("local", "ray")
@@ -72,12 +72,12 @@ def perturb_file(
     setup.recipes()  # a recipe or judge that cannot be made is known before the long reading
     for judge in refine or ():
         check_judge(judge)
-    total, given = 0, False
+    total, has_items = 0, False
     for group in read_captions(captions, limit):  # and a broken file before the long work
         total += group.captions
-        given = given or any(record.item is not None for record in group.records)
-    for option, asked in (("--cap", cap is not None), ("--refine", refine is not None), ("--even-positives", even)):
-        if asked and given:
+        has_items = has_items or any(record.item is not None for record in group.records)
+    for option, is_set in (("--cap", cap is not None), ("--refine", refine is not None), ("--even-positives", even)):
+        if is_set and has_items:
             raise UserError(f"{option}: would drop texts that the items of {captions} have already; give captions")
     identity: dict[str, object] = {
         "schema": 1,
@@ -102,13 +102,13 @@ def perturb_file(
             parts.remove_if_of(identity)
             return done
         parts.open(identity)  # the parts are the same whoever refines them
-        found = _run(captions, setup, parts, total, workers, engine, limit, shard)
-        joined, report = _finish(parts, found, identity | judged, setup, cap, refine, even)
+        by_shard = _run(captions, setup, parts, total, workers, engine, limit, shard)
+        joined, report = _finish(parts, by_shard, identity | judged, setup, cap, refine, even)
         report["seconds"] = round(time.monotonic() - started, 3)
         if out.exists() and sha256_file(out) != report["sha256"]:  # it appeared, or nobody knew whose it was
             run_folder.refuse_file(out)
         if dropped is not None:
-            parts.join_dropped(len(found), Path(dropped))
+            parts.join_dropped(len(by_shard), Path(dropped))
         write_json(report_path(out), report)
         parts.publish(joined)
     return report
@@ -133,7 +133,7 @@ def _check_out(out: Path, captions: str | Path) -> None:
 
 
 def _check_dropped(path: Path, out: Path, captions: str | Path) -> None:
-    """The list of what was dropped is a file of its own too, and overwrites nobody's."""
+    """The list of dropped texts must be a file of its own too, and overwrites no other file."""
     plain_target(path)
     if path.resolve() in {out.resolve(), report_path(out).resolve(), Path(captions).resolve()}:
         raise UserError(f"--dropped {path}: is another file of this run; name one of its own")
@@ -150,20 +150,20 @@ def _run(
     engine: Engine,
     limit: int | None,
     shard: int,
-) -> Found:
-    """Every shard that is not there yet; returns the counts of all."""
-    found: Found = {}
+) -> CountsByShard:
+    """Run every shard that is not finished; returns the counts of all."""
+    by_shard: CountsByShard = {}
     with progress(total, f"perturbing ({setup.joined_name})", "captions") as advance:
-        waiting = _unfinished(shards_of(read_captions(captions, limit), shard), parts, found, advance)
+        waiting = _unfinished(shards_of(read_captions(captions, limit), shard), parts, by_shard, advance)
         if engine == "ray":
-            run_ray(setup, parts, waiting, workers, found, advance)
+            run_ray(setup, parts, waiting, workers, by_shard, advance)
         elif workers == 1 or total <= _FEW * shard:  # done before another process has started
             for work in waiting:
-                found[work.number] = run_shard(setup, parts, work)
+                by_shard[work.number] = run_shard(setup, parts, work)
                 advance(work.captions)
         else:
-            _run_pool(setup, parts, waiting, workers, found, advance)
-    return found
+            _run_pool(setup, parts, waiting, workers, by_shard, advance)
+    return by_shard
 
 
 def _finished_before(out: Path, identity: dict[str, object]) -> dict[str, Any] | None:
@@ -180,27 +180,27 @@ def _finished_before(out: Path, identity: dict[str, object]) -> dict[str, Any] |
 
 
 def _read_report(out: Path) -> dict[str, object] | None:
-    """The report beside an output; None where there is none, or a damaged one: the work is done again then."""
+    """The report of an output; None if it is missing or damaged: then the work is done again."""
     if not report_path(out).exists():
         return None
     try:
-        found = read_json(report_path(out))
+        report = read_json(report_path(out))
     except UserError:
         return None
-    return found if isinstance(found, dict) else {}
+    return report if isinstance(report, dict) else {}
 
 
 def report_path(out: str | Path) -> Path:
     return Path(out).with_name(Path(out).name + ".report.json")
 
 
-def _unfinished(shards: Iterator[Shard], parts: Parts, found: Found, advance: Advance) -> Iterator[Shard]:
+def _unfinished(shards: Iterator[Shard], parts: Parts, by_shard: CountsByShard, advance: Advance) -> Iterator[Shard]:
     for shard in shards:
         counts = parts.finished(shard.number)
         if counts is None or not _can_be_summed(counts):  # absent, or edited by hand: done again
             yield shard
         else:
-            found[shard.number] = counts
+            by_shard[shard.number] = counts
             advance(shard.captions)
 
 
@@ -213,9 +213,9 @@ def _can_be_summed(counts: dict[str, object]) -> bool:
 
 
 def _run_pool(
-    setup: Setup, parts: Parts, shards: Iterator[Shard], workers: int, found: Found, advance: Advance
+    setup: Setup, parts: Parts, shards: Iterator[Shard], workers: int, by_shard: CountsByShard, advance: Advance
 ) -> None:
-    """Shards on so many processes; only a few wait at a time, so that memory does not grow with the input."""
+    """Run shards on `workers` processes; only a few wait at a time, so that memory does not grow with the input."""
     running: dict[Future[dict[str, object]], Shard] = {}
     with processes(workers) as submit:
         while True:
@@ -225,21 +225,21 @@ def _run_pool(
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 shard = running.pop(future)
-                found[shard.number] = future.result()
+                by_shard[shard.number] = future.result()
                 advance(shard.captions)
 
 
 def _finish(
     parts: Parts,
-    found: Found,
+    by_shard: CountsByShard,
     identity: dict[str, object],
     setup: Setup,
     cap: int | None,
     refine: tuple[str, str] | None,
     even: bool,
 ) -> tuple[Path, dict[str, Any]]:
-    """Join the parts, cap, refine or draw, and judge the result by its words; all again if a kill comes between."""
-    counts = summed(found[number] for number in sorted(found))
+    """Join the parts, cap, refine or draw, and judge the result by its words; after a kill, all of it is done again."""
+    counts = summed(by_shard[number] for number in sorted(by_shard))
     if not counts["items"]:
         parts.remove()
         raise UserError(
@@ -248,7 +248,7 @@ def _finish(
             + _reasons(". Captions left out", counts["refused"])
             + _reasons(". No", counts["lacking"])
         )
-    joined, capped, refined, evened = parts.join(len(found)), None, None, None
+    joined, capped, refined, evened = parts.join(len(by_shard)), None, None, None
     if cap is not None:
         capped, counts["edits"] = cap_file(joined, cap, setup.seed, setup.keep_all)
         counts["items"] = capped["items_after"]
@@ -278,8 +278,8 @@ def _finish(
     }
 
 
-def _reasons(title: str, found: dict[str, int]) -> str:
-    return f"{title}: " + ", ".join(f"{reason} ({n:,})" for reason, n in list(found.items())[:5]) if found else ""
+def _reasons(title: str, counts: dict[str, int]) -> str:
+    return f"{title}: " + ", ".join(f"{reason} ({n:,})" for reason, n in list(counts.items())[:5]) if counts else ""
 
 
 def sample_items(path: Path, count: int, most: int) -> Iterator[Item]:
@@ -295,8 +295,10 @@ def sample_items(path: Path, count: int, most: int) -> Iterator[Item]:
 # stays flat. All machines must see the output folder (NFS, Lustre, a mounted bucket).
 
 
-def run_ray(setup: Setup, parts: Parts, shards: Iterator[Shard], workers: int, found: Found, advance: Advance) -> None:
-    """Shards as tasks of Ray Data; joins the cluster in RAY_ADDRESS, else starts a local one with `workers` cores."""
+def run_ray(
+    setup: Setup, parts: Parts, shards: Iterator[Shard], workers: int, by_shard: CountsByShard, advance: Advance
+) -> None:
+    """Run shards as tasks of Ray Data; joins the cluster in RAY_ADDRESS, else starts one here with `workers` cores."""
     ray = import_ray()
     files = [{"file": str(write_captions(parts, shard))} for shard in shards]
     if not files:
@@ -314,7 +316,7 @@ def run_ray(setup: Setup, parts: Parts, shards: Iterator[Shard], workers: int, f
             if row["error"]:
                 raise UserError(row["error"])
             counts = json.loads(row["counts"])
-            found[row["number"]] = counts
+            by_shard[row["number"]] = counts
             advance(counts["captions"])
     finally:
         if started:

@@ -1,8 +1,8 @@
 """One shard of work: the captions of some images -> the lines of their items and what was dropped, and why.
 
 Several recipes, and the item that was there before, make one item together, as in the training set of Kamath et al.
-2024. Every recipe draws as it does alone, so a union holds what its parts hold. Nothing that was there goes; what one
-recipe calls right and another wrong is kept from whoever said it first, and counted.
+2024. Every recipe draws as it does alone, so a union holds what its parts hold. No text of the item goes; a text that
+one recipe calls right and another wrong is kept from the first of them, and counted.
 
 The finished parts of a long run lie beside its output, so that a killed run goes on where it stopped.
 `OUT.parts/manifest.json` says whose parts these are: input, recipe, seed and the code and word lists that wrote them.
@@ -52,7 +52,7 @@ class Parts:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else may write these parts meanwhile; a folder in which nothing was begun goes again."""
+        """Keep other processes from writing these parts; the folder goes afterwards if it is empty."""
         with run_folder.locked(self.folder, name=self.out):
             try:
                 yield
@@ -62,8 +62,8 @@ class Parts:
 
     def open(self, identity: dict[str, object]) -> None:
         """Begin, or go on with parts of the same run; parts of another run are never mixed in."""
-        if (there := run_folder.claim_of(self.manifest)) is not None and there["command"] in (None, "perturb"):
-            run_folder.refuse_other(self.folder, *in_words(there["run"], identity))
+        if (claim := run_folder.claim_of(self.manifest)) is not None and claim["command"] in (None, "perturb"):
+            run_folder.refuse_other(self.folder, *in_words(claim["run"], identity))
         run_folder.take(self.folder, "perturb", identity, claim=self.manifest.name)
 
     def _paths(self, number: int) -> tuple[Path, Path]:
@@ -71,15 +71,15 @@ class Parts:
 
     def finished(self, number: int) -> dict[str, object] | None:
         """The counts of a shard whose items are there and whole."""
-        items, counts = self._paths(number)
-        if not counts.is_file() or not items.is_file() or (self.listing and not self._listed(number).is_file()):
+        items, beside = self._paths(number)
+        if not beside.is_file() or not items.is_file() or (self.listing and not self._listed(number).is_file()):
             return None
         try:
-            found: dict[str, Any] = read_json(counts)
+            counts: dict[str, Any] = read_json(beside)
         except UserError:  # damaged: the shard is done again
             return None
-        whole = isinstance(found, dict) and sha256_file(items) == found.get("sha256")
-        return found if whole else None
+        whole = isinstance(counts, dict) and sha256_file(items) == counts.get("sha256")
+        return counts if whole else None
 
     def _listed(self, number: int) -> Path:
         return self.folder / f"{number:06d}.dropped"
@@ -106,7 +106,7 @@ class Parts:
         return joined
 
     def join_dropped(self, shards: int, path: Path) -> None:
-        """What all shards dropped, as one file of the user's."""
+        """Write the texts that all shards dropped as one file of the user's."""
         _concatenate([self._listed(number) for number in range(shards)], path)
 
     def publish(self, joined: Path) -> None:
@@ -115,16 +115,16 @@ class Parts:
         self.remove()
 
     def remove(self) -> None:
-        """The manifest goes last: whatever a kill leaves of the folder still says whose it is."""
+        """Remove the folder, the manifest last: whatever a kill leaves still says whose it is."""
         for path in self.folder.iterdir() if self.folder.is_dir() else ():
             if path != self.manifest and path.is_file():
                 path.unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def remove_if_of(self, identity: dict[str, object]) -> None:
-        """What a kill during `publish` left behind."""
-        there = run_folder.claim_of(self.manifest)
-        if there is not None and not run_folder.differences(there["run"], identity):
+        """Remove the parts that a kill during `publish` left behind."""
+        claim = run_folder.claim_of(self.manifest)
+        if claim is not None and not run_folder.differences(claim["run"], identity):
             self.remove()
 
 
@@ -135,36 +135,36 @@ def _concatenate(files: Iterable[Path], path: Path) -> None:
                 shutil.copyfileobj(handle, target, 1 << 20)
 
 
-def in_words(there: dict[str, object], here: dict[str, object]) -> tuple[dict[str, object], dict[str, object]]:
+def in_words(before: dict[str, object], now: dict[str, object]) -> tuple[dict[str, object], dict[str, object]]:
     """Two identities for `run_folder.refuse_other`, with words where a hash would tell a person nothing."""
-    found: list[dict[str, Any]] = [dict(there), dict(here)]
-    files = [one.pop("input", None) or {} for one in found]
+    identities: list[dict[str, Any]] = [dict(before), dict(now)]
+    files = [identity.pop("input", None) or {} for identity in identities]
     if files[0] != files[1]:
-        names = [", ".join(one) or "nothing" for one in files]
+        names = [", ".join(listed) or "nothing" for listed in files]
         since = ("as it was then", "which has changed since") if names[0] == names[1] else ("", "")
-        for one, name, when in zip(found, names, since, strict=True):
-            one["the captions"] = f"{name}, {when}" if when else name
-    codes = [one.pop("code", None) for one in found]
+        for identity, name, when in zip(identities, names, since, strict=True):
+            identity["the captions"] = f"{name}, {when}" if when else name
+    codes = [identity.pop("code", None) for identity in identities]
     if codes[0] != codes[1]:
-        found[0]["the rules"], found[1]["the rules"] = "those of another version", "this version's"
-    return found[0], found[1]
+        identities[0]["the rules"], identities[1]["the rules"] = "those of another version", "this version's"
+    return identities[0], identities[1]
 
 
-def joined(found: Sequence[Perturbed], before: Item | None = None) -> Perturbed:
-    """The results of several recipes for one caption as one, beside what its item has already."""
-    together = Perturbed(refused=next((one.refused for one in found if one.refused), None))
-    together.known = next((one.known for one in found if one.known is not None), None)
+def joined(results: Sequence[Perturbed], before: Item | None = None) -> Perturbed:
+    """Join the results of several recipes for one caption, without the texts that its item has already."""
+    together = Perturbed(refused=next((result.refused for result in results if result.refused), None))
+    together.known = next((result.known for result in results if result.known is not None), None)
     said = {
         "positive": {_same(text.text) for text in before.positives} if before else set(),
         "negative": {_same(text.text) for text in before.negatives} if before else set(),
     }
-    for one in found:
-        together.dropped += one.dropped
-        together.empty += one.empty
-        for candidate in (*one.positives, *one.negatives):
-            other = "negative" if candidate.kind == "positive" else "positive"
-            if _same(candidate.text) in said[other]:
-                together.dropped.append((candidate, f"already a {other} of this caption"))
+    for result in results:
+        together.dropped += result.dropped
+        together.empty += result.empty
+        for candidate in (*result.positives, *result.negatives):
+            opposite = "negative" if candidate.kind == "positive" else "positive"
+            if _same(candidate.text) in said[opposite]:
+                together.dropped.append((candidate, f"already a {opposite} of this caption"))
             elif _same(candidate.text) in said[candidate.kind]:
                 together.dropped.append((candidate, "the item has this text already"))
             else:
@@ -181,8 +181,8 @@ def before_of(record: Record) -> Item | None:
     return None if record.item is None else Item.model_validate_json(record.item)
 
 
-def item_of(group: Group, record: Record, found: Perturbed, recipe: str) -> Item:
-    """The item of a caption; where there was one, it with the new texts after its own."""
+def item_of(group: Group, record: Record, result: Perturbed, recipe: str) -> Item:
+    """The item of a caption; an item that was there keeps its texts and gets the new ones after them."""
     before = before_of(record)
     if before is None:
         tags = {"recipe": recipe} | ({} if record.source_id is None else {"source_id": record.source_id})
@@ -191,16 +191,16 @@ def item_of(group: Group, record: Record, found: Perturbed, recipe: str) -> Item
             id=f"{record.number:09d}",
             image=None if group.image is None else ImageRef(path=group.image, box=box),
             caption=record.text,
-            positives=_texts(found.positives),
-            negatives=_texts(found.negatives),
+            positives=_texts(result.positives),
+            negatives=_texts(result.negatives),
             tags=tags,
         )
     spans = before.caption == record.text  # else the places are those of the cleaned caption
     names = before.tags["recipe"].split(",") if before.tags.get("recipe") else []
     return before.model_copy(
         update={
-            "positives": before.positives + _texts(found.positives, spans),
-            "negatives": before.negatives + _texts(found.negatives, spans),
+            "positives": before.positives + _texts(result.positives, spans),
+            "negatives": before.negatives + _texts(result.negatives, spans),
             "tags": before.tags | {"recipe": ",".join(dict.fromkeys((*names, *recipe.split(","))))},
         }
     )
@@ -208,15 +208,15 @@ def item_of(group: Group, record: Record, found: Perturbed, recipe: str) -> Item
 
 def _texts(candidates: list[Candidate], spans: bool = True) -> tuple[Text, ...]:
     return tuple(
-        Text(text=each.text, edit=each.edit if spans else each.edit.model_copy(update={"span": None}))
-        for each in candidates
+        Text(text=candidate.text, edit=candidate.edit if spans else candidate.edit.model_copy(update={"span": None}))
+        for candidate in candidates
     )
 
 
 SHARD = 500  # captions: a few a second; the last ones keep all workers busy
 
 
-Found = dict[int, dict[str, object]]  # the counts of each shard
+CountsByShard = dict[int, dict[str, object]]  # the counts of each shard
 Advance = Callable[[int], None]
 
 
@@ -266,34 +266,34 @@ def _run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, object]:
             listed.append(json_line({"caption": where, "text": None, "left_out": reason}))
     lines = []
     for (group, record), outcome in zip(jobs, _perturb_all(setup.recipes(), setup, jobs), strict=True):
-        found = Perturbed(refused=outcome) if isinstance(outcome, str) else outcome
-        made = bool(found.positives or found.negatives)
+        result = Perturbed(refused=outcome) if isinstance(outcome, str) else outcome
+        made = bool(result.positives or result.negatives)
         where = f"caption {record.number + 1}"
-        if found.refused:
-            counts.refuse(where, found.refused)
+        if result.refused:
+            counts.refuse(where, result.refused)
         else:
-            counts.add(found)
-            counts.lack(where, record.text, found)
+            counts.add(result)
+            counts.lack(where, record.text, result)
             if not made:
-                counts.miss(where, found)
+                counts.miss(where, result)
         if parts.listing:
-            listed += dropped_lines(where, record.text, found)
+            listed += dropped_lines(where, record.text, result)
         if made or setup.keep_all or record.item is not None:  # an items file is added to, never thinned
-            item = item_of(group, record, found, setup.joined_name)
-            counts.have(before_of(record), found, item)
+            item = item_of(group, record, result, setup.joined_name)
+            counts.have(before_of(record), result, item)
             lines.append(json_line(item.to_json()))
-    asked = {} if setup.asked is None else dict(zip(ASKED, setup.asked.answered(), strict=True))
-    return parts.write(shard.number, lines, {"items": len(lines), **counts.to_json(shard.captions), **asked}, listed)
+    answered = {} if setup.asked is None else dict(zip(ASKED, setup.asked.answered(), strict=True))
+    return parts.write(shard.number, lines, {"items": len(lines), **counts.to_json(shard.captions), **answered}, listed)
 
 
-def dropped_lines(where: str, text: str, found: Perturbed) -> Iterator[str]:
-    """A line for each text that was not made of a caption, with its reason: for `--dropped`."""
+def dropped_lines(where: str, text: str, result: Perturbed) -> Iterator[str]:
+    """The lines of `--dropped` for a caption: each text that was not written, with its reason."""
     about = {"caption": where, "text": text}
-    if found.refused:
-        yield json_line({**about, "left_out": found.refused})
-    for slot, reason in found.empty:
+    if result.refused:
+        yield json_line({**about, "left_out": result.refused})
+    for slot, reason in result.empty:
         yield json_line({**about, "slot": slot, "reason": reason})
-    for candidate, reason in found.dropped:
+    for candidate, reason in result.dropped:
         yield json_line({**about, "kind": candidate.kind, "candidate": candidate.text, "reason": reason})
 
 
@@ -303,12 +303,12 @@ _T = TypeVar("_T")
 
 
 def _perturb_all(recipes: tuple[Recipe, ...], setup: Setup, jobs: list[Job]) -> Iterator[Outcome]:
-    """What became of each caption, in order. Threads only help where a server does the work."""
+    """The outcome of each caption, in order. Threads only help where a server does the work."""
     for start in range(0, len(jobs), TOGETHER):
         block = [(caption_of(*job), job[1]) for job in jobs[start : start + TOGETHER]]
         if setup.threads == 1:  # else each thread judges what it has asked for
             prepare(recipes, [caption for caption, _ in block])
-        work: Callable[[tuple[Caption, Record]], Outcome] = lambda one: _perturb(recipes, setup, *one)  # noqa: E731
+        work: Callable[[tuple[Caption, Record]], Outcome] = lambda job: _perturb(recipes, setup, *job)  # noqa: E731
         yield from map(work, block) if setup.threads == 1 else _on_threads(work, block, setup.threads)
 
 
@@ -317,7 +317,7 @@ def caption_of(group: Group, record: Record) -> Caption:
 
 
 def _on_threads(work: Callable[[_T], Outcome], jobs: list[_T], count: int) -> list[Outcome]:
-    """The threads are daemons: neither an error nor Ctrl-C waits for a server that hangs."""
+    """Work on daemon threads: neither an error nor Ctrl-C waits for a server that hangs."""
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[int, Outcome | BaseException]] = queue.SimpleQueue()
     stopped = threading.Event()
@@ -335,21 +335,21 @@ def _on_threads(work: Callable[[_T], Outcome], jobs: list[_T], count: int) -> li
 
     for _ in range(min(count, len(jobs))):
         threading.Thread(target=run, daemon=True).start()
-    found: dict[int, Outcome] = {}
+    outcomes: dict[int, Outcome] = {}
     try:
-        while len(found) < len(jobs):
+        while len(outcomes) < len(jobs):
             place, outcome = done.get()
             if isinstance(outcome, BaseException):
                 raise outcome
-            found[place] = outcome
+            outcomes[place] = outcome
     finally:
         stopped.set()
-    return [found[place] for place in range(len(jobs))]
+    return [outcomes[place] for place in range(len(jobs))]
 
 
 def _perturb(recipes: tuple[Recipe, ...], setup: Setup, caption: Caption, record: Record) -> Outcome:
     try:
-        found = [perturb_caption(recipe, caption, setup.seed) for recipe in recipes]
+        results = [perturb_caption(recipe, caption, setup.seed) for recipe in recipes]
     except UserError:
         raise
     except Exception as error:  # one odd caption must not cost the other 600,000; the report shows it
@@ -358,4 +358,4 @@ def _perturb(recipes: tuple[Recipe, ...], setup: Setup, caption: Caption, record
         if is_named(setup.name):  # the user's own, who wants to see the line
             return f"a bug in the recipe ({type(error).__name__}: {error}; {own_line(error)})"
         return f"a bug in the recipe ({type(error).__name__})"
-    return found[0] if len(found) == 1 and record.item is None else joined(found, before_of(record))
+    return results[0] if len(results) == 1 and record.item is None else joined(results, before_of(record))

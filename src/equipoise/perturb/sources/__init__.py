@@ -1,1 +1,1 @@
-"""Where replacement words come from: each module has a `Source`."""
+"""Sources of replacement words: each module has a `Source`."""

@@ -70,7 +70,7 @@ def is_free(caption: Caption, phrase: NounPhrase) -> bool:
 
 
 def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> Iterator[Proposal]:
-    """Of one thing: of several, some may be of another kind. No people: captions guess who is a man or a woman."""
+    """Kinds of a single thing: of several, some may be of another kind. No people: captions guess men and women."""
     head = caption.units[phrase.head]
     if caption.is_plural(phrase) or not _MANY.isdisjoint(caption.other_words):
         return  # which of them is meant is not known
@@ -106,18 +106,18 @@ def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Propo
     if any(unit.word not in _BEFORE_COLOUR for unit in units[phrase.core : phrase.head]):
         return  # a police car: what of it is red is not known
     form = head.word if caption.is_plural(phrase) else None
-    found = [colour for text in caption.others for colour in _colours_of(text, head.lemma, form)]
-    if not found or None in found or len({GROUP_OF[c] for c in found if c}) != 1:
+    named = [colour for text in caption.others for colour in _colours_of(text, head.lemma, form)]
+    if not named or None in named or len({GROUP_OF[c] for c in named if c}) != 1:
         return
-    mine = found[0]
-    if mine in caption.words:
+    said = named[0]
+    if said in caption.words:
         return  # a dog with black fur
     place = next((i for i in range(phrase.core, phrase.head + 1) if units[i].word not in _BEFORE_COLOUR), phrase.head)
     start, old = units[place].start, caption.text[units[place].start : head.end]
     for number, group in enumerate(_COLOURS):
-        if (number == GROUP_OF[mine or ""]) != true or frozenset((number, GROUP_OF[mine or ""])) in ALIKE:
+        if (number == GROUP_OF[said or ""]) != true or frozenset((number, GROUP_OF[said or ""])) in ALIKE:
             continue
-        for colour in (mine,) if true else group[:1]:
+        for colour in (said,) if true else group[:1]:
             if colour and is_animate(head.lemma) and colour not in FUR:
                 continue
             if colour and seen_pair("modifier", colour, head.lemma, free=not is_animate(head.lemma)):
@@ -132,20 +132,20 @@ _BEFORE_COLOUR = word_set("before a colour")
 def _colours_of(text: str, noun: str, form: str | None = None) -> tuple[str | None, ...]:
     """The colours right before a noun in a text (in this form); None for two at once ("black and white cat")."""
     words = re.findall(r"[a-z'-]+", text.lower())
-    found: list[str | None] = []
+    named: list[str | None] = []
     for place, word in enumerate(words):
         if form is not None and noun_lemma(word) == noun and word != form:
-            found.append(None)  # one of them is red
+            named.append(None)  # one of them is red
         elif noun_lemma(word) == noun and place and not _goes_on(words[place + 1 : place + 2]):
             near = words[max(0, place - 4) : place]
             colours = [w for w in near if w in GROUP_OF]
             if near[-1:] and near[-1] in GROUP_OF and len(colours) == 1 and near[-2:-1] not in (["light"], ["dark"]):
-                found.append(near[-1])
+                named.append(near[-1])
             elif colours:
-                found.append(None)
-    return tuple(found)
+                named.append(None)
+    return tuple(named)
 
 
 def _goes_on(after: list[str]) -> bool:
-    """a yellow bubble | wand: the noun may be part of a longer name."""
+    """Whether the noun may be part of a longer name: a yellow bubble | wand."""
     return bool(after) and not after[0].endswith(("ing", "ed", "s")) and is_thing(after[0])

@@ -1,7 +1,7 @@
 """Words that a learned net proposes: of all nouns and verbs that captions have, the likeliest for a place.
 
-Lists name what is exclusive for sure and know little of what is plausible where; this knows no list. All words of a
-kind are ranked for each place, and the first of them offered.
+Lists name words that surely exclude each other, and know little of what is plausible in a place; the net uses no list.
+All words of a kind are ranked for each place, and the first of them offered.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class _Words(NamedTuple):
 
 @functools.cache
 def _words(pos: str) -> _Words:
-    mine = net()
-    lemmas = list(mine.nouns if pos.startswith("NN") else mine.verbs)
+    model = net()
+    lemmas = list(model.nouns if pos.startswith("NN") else model.verbs)
     if pos == "NNS":
         lemmas = [word for word in lemmas if word not in members("@mass")]
     forms = [inflect(word, pos) for word in lemmas]
-    vectors = np.stack([mine.vector(words_of(form)) for form in forms])
-    places = [[mine.ids.get(word, UNKNOWN) for word in words_of(form)] for form in forms]
-    bias = np.array([mine.weights["firstb.weight"][ids, 0].mean() for ids in places], np.float32)
+    vectors = np.stack([model.vector(words_of(form)) for form in forms])
+    places = [[model.ids.get(word, UNKNOWN) for word in words_of(form)] for form in forms]
+    bias = np.array([model.weights["firstb.weight"][ids, 0].mean() for ids in places], np.float32)
     weights = [float(count(form)) ** 0.25 for form in forms]
     kinds = (_is_of_people, _MALE.__contains__, _FEMALE.__contains__)
     masks = (np.array([kind(lemma) for lemma in lemmas]) for kind in kinds)
@@ -57,7 +57,7 @@ def _words(pos: str) -> _Words:
 
 
 class Fillers(Source):
-    """Contrasts alone, of things and actions: to be judged, for half of them are bad."""
+    """Contrasts of things and actions; they must be judged, since half of them are bad."""
 
     name = "judge"
 
@@ -71,43 +71,43 @@ _OFFERED: Kept[dict[Section, list[Proposal]]] = Kept()
 
 
 def offer(captions: Sequence[Caption]) -> list[dict[Section, list[Proposal]]]:
-    """Rank words for all places of the captions, and keep what is offered with each caption."""
+    """Rank words for all places of the captions, and keep each caption's offers with it."""
     every = [_OFFERED.put(caption, {target: [] for target in OFFERED}) for caption in captions]
-    asked: list[tuple[Caption, list[Proposal], Section, Unit, str, tuple[int, int]]] = []
+    requests: list[tuple[Caption, list[Proposal], Section, Unit, str, tuple[int, int]]] = []
     for caption, reading, offered in zip(captions, readings_of(captions), every, strict=True):
         for target in OFFERED:
             for unit, pos in _places(caption, target):
                 where = reading.words_at(unit.start, unit.end)
                 if where is not None and reading.knows(where):
-                    asked.append((caption, offered[target], target, unit, pos, where))
-    find_places([(reading_of(caption), [where]) for caption, *_, where in asked])
-    for pos in dict.fromkeys(pos for *_, pos, _ in asked):
-        mine, words = [each for each in asked if each[4] == pos], _words(pos)
-        places = np.stack([reading_of(caption).places[where].rank for caption, *_, where in mine])
+                    requests.append((caption, offered[target], target, unit, pos, where))
+    find_places([(reading_of(caption), [where]) for caption, *_, where in requests])
+    for pos in dict.fromkeys(pos for *_, pos, _ in requests):
+        same_form, words = [request for request in requests if request[4] == pos], _words(pos)
+        places = np.stack([reading_of(caption).places[where].rank for caption, *_, where in same_form])
         likely = product(places, words.vectors) + words.bias >= _LEAST
-        for (caption, listed, target, unit, *_), found in zip(mine, likely, strict=True):
-            for row in np.flatnonzero(_fitting(caption, unit, words, found)).tolist():
+        for (caption, listed, target, unit, *_), mask in zip(same_form, likely, strict=True):
+            for row in np.flatnonzero(_fitting(caption, unit, words, mask)).tolist():
                 lemma, to = words.lemmas[row], words.forms[row]
                 if lemma not in caption.words and lemma not in caption.other_words and to != unit.word:
                     new = Proposal(unit.start, unit.end, to, target, Fillers.name, words.weights[row], "wide")
                     listed.append(new)
     for offered in every:
         for listed in offered.values():
-            listed.sort(key=lambda each: each.start)  # in any company in the same order
+            listed.sort(key=lambda proposal: proposal.start)  # in any company in the same order
     return every
 
 
-def _fitting(caption: Caption, unit: Unit, words: _Words, found: Mask) -> Mask:
-    """Without the words of which a pronoun cannot speak that may speak of the old noun: a man and "her" dog."""
+def _fitting(caption: Caption, unit: Unit, words: _Words, mask: Mask) -> Mask:
+    """The mask without words that do not go with a pronoun that may mean the old noun: a man and "her" dog."""
     said = caption.words
     he, she, its = (not listed.isdisjoint(said) for listed in (_HE, _SHE, _ITS))
     if (he or she) and _is_of_people(unit.lemma):
-        found = found & words.people
+        mask = mask & words.people
     if its and not is_person(unit.lemma):
-        found = found & ~words.people
+        mask = mask & ~words.people
     if she:
-        found = found & ~words.male
-    return found & ~(words.female & ~words.male) if he else found
+        mask = mask & ~words.male
+    return mask & ~(words.female & ~words.male) if he else mask
 
 
 def _is_of_people(lemma: str) -> bool:
@@ -115,7 +115,7 @@ def _is_of_people(lemma: str) -> bool:
 
 
 def _places(caption: Caption, target: Section) -> Iterator[tuple[Unit, str]]:
-    """The nouns that are no part of another, or the verbs; each with the form that a new word must have."""
+    """The nouns that are not part of another, or the verbs; each with the form that a new word must have."""
     units = caption.units
     for place, unit in enumerate(units):
         if target == "action" and unit.kind == "verb":

@@ -52,9 +52,9 @@ class _Rule(NamedTuple):
 
 def _rule(entry: Entry, targets: tuple[Entry, ...], guards: tuple[Guard, ...], rank: int, section: Section) -> _Rule:
     named = [guard.name for guard in guards]
-    asked = tuple(guard for guard in guards if guard.name not in {"mod", *_MARKS})
+    conditions = tuple(guard for guard in guards if guard.name not in {"mod", *_MARKS})
     mark = next((name for name in _MARKS if name in named), "")
-    return _Rule(entry, targets, asked, rank, "mod" in named, "said" in named, mark, section)
+    return _Rule(entry, targets, conditions, rank, "mod" in named, "said" in named, mark, section)
 
 
 def _is_said(caption: Caption, words: str) -> bool:
@@ -65,7 +65,7 @@ def _is_said(caption: Caption, words: str) -> bool:
 
 
 def _key(entry: Entry) -> str:
-    """What a caption must have for the entry to begin there: the first word, of a phrase as it stands the first two."""
+    """The entry's key in the index: its first word, or the first two of a phrase that is matched as it stands."""
     return " ".join(entry.text.split()[: 2 if entry.exact else 1])
 
 
@@ -86,8 +86,8 @@ def _exclusive_index() -> Index:
     index: Index = {}
     for rank, line in enumerate(exclusive()):
         for word in dict.fromkeys(m.entry for group in line.groups for m in group if m.replaced):
-            mine = [group for group in line.groups if any(m.entry == word for m in group)]
-            close = {m.entry.text for group in mine for m in group}
+            own = [group for group in line.groups if any(m.entry == word for m in group)]
+            close = {m.entry.text for group in own for m in group}
             targets = tuple(m.entry for group in line.groups for m in group if m.chosen and m.entry.text not in close)
             if targets:
                 rule = _rule(word, tuple(dict.fromkeys(targets)), line.guards, rank, line.section)
@@ -128,7 +128,7 @@ def _match(caption: Caption, place: int, entry: Entry, section: Section) -> Matc
 
 
 def _literal(units: tuple[Unit, ...], place: int, words: list[str]) -> int | None:
-    """Where the words end if they stand at `place`, on the borders of units."""
+    """The unit after the words, if they stand at `place` and end with a unit."""
     rest = words
     while rest:
         if place >= len(units):
@@ -163,8 +163,8 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
     units, words = caption.units, guard.words
     name = guard.name
     if name in {"subj", "notsubj"}:
-        found = any(not words.isdisjoint(_names(noun)) for noun in caption.subjects_of(match.start))
-        return found == (name == "subj")
+        present = any(not words.isdisjoint(_names(noun)) for noun in caption.subjects_of(match.start))
+        return present == (name == "subj")
     if name in {"obj", "notobj"}:
         phrase = caption.phrase_at.get(match.start)
         inside = phrase is not None and match.end <= phrase.head and phrase.start <= match.start
@@ -174,14 +174,14 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         return (noun is not None and not words.isdisjoint(_names(noun))) == (name == "obj")
     if name in {"next", "notnext"}:
         after = caption.unit_at(match.end)
-        found = after is not None and (after.word in words or after.lemma in words or after.word.split()[0] in words)
+        present = after is not None and (after.word in words or after.lemma in words or after.word.split()[0] in words)
         if not words:
-            found = after is not None and after.kind != "mark"
-        return found == (name == "next")
+            present = after is not None and after.kind != "mark"
+        return present == (name == "next")
     if name in {"prev", "notprev"}:
         before = caption.unit_at(match.start - 1)
-        found = before is not None and (before.word in words or before.lemma in words or not words)
-        return found == (name == "prev")
+        present = before is not None and (before.word in words or before.lemma in words or not words)
+        return present == (name == "prev")
     if name == "with":
         return not words.isdisjoint(caption.words)
     if name == "without":
@@ -214,7 +214,7 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
 
 
 def _is_meant(caption: Caption, head: int) -> bool:
-    """Whether the noun at `head` is no object: of "she holds a child in a coat" the coat may be said of her."""
+    """Whether the noun at `head` is no object: in "she holds a child in a coat", "in a coat" may be said of her."""
     phrase = caption.phrase_at.get(head)
     if phrase is None or phrase.head != head:
         return False
@@ -233,7 +233,8 @@ def _names(noun: str) -> tuple[str, ...]:
 
 
 def _may_stand(caption: Caption, match: Match, section: Section, rule: _Rule) -> bool:
-    """Nouns that only modify another noun are left alone ("street sign"), unless the line says `mod`."""
+    """Whether a match may be replaced. Nouns that only modify another ("street sign") may not, unless the line says
+    `mod`."""
     mod = rule.mod
     after = caption.unit_at(match.end)
     whole = section == "object" or match.end - match.start > 1  # in a zoo, but not of "in a zoo enclosure"
@@ -262,8 +263,8 @@ Matches = dict[Section, list[tuple[Match, _Rule]]]
 
 
 def _matches(caption: Caption, index: Index) -> Matches:
-    """What of the index stands in the caption, by section."""
-    found: Matches = {section: [] for section in SECTIONS}
+    """The rules of the index that match the caption, by section."""
+    matches: Matches = {section: [] for section in SECTIONS}
     said = " ".join(unit.word for unit in caption.units)
     for place, keys in caption.keys:
         for key in keys:
@@ -272,11 +273,11 @@ def _matches(caption: Caption, index: Index) -> Matches:
                     continue
                 match = _match(caption, place, rule.entry, rule.section)
                 if match is not None and _may_stand(caption, match, rule.section, rule):
-                    found[rule.section].append((match, rule))
-    return found
+                    matches[rule.section].append((match, rule))
+    return matches
 
 
-# Worked out once: one slot of a recipe after another asks.
+# Kept, since every slot of a recipe asks.
 _SYNONYMS: Kept[Matches] = Kept()
 _CONTRASTS: Kept[Matches] = Kept()
 
@@ -292,21 +293,21 @@ class Lexicon(Source):
                 yield from self._written(caption, target, match, rule, False)
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        """Of several sets that hold the word, the first whose guards hold is used: the lists put the best first. Then
-        the same of the lines marked `wide`."""
+        """Use the first set that has the word and whose guards hold, since the lists put the best first; after that,
+        the first such set of the lines marked `wide`."""
         every = _CONTRASTS.once(caption, lambda: _matches(caption, _exclusive_index()))[target]
         plain, wide = ([pair for pair in every if (pair[1].mark == "wide") == mark] for mark in (False, True))
         return itertools.chain(self._best(caption, target, plain), self._best(caption, target, wide))
 
-    def _best(self, caption: Caption, target: Section, found: list[tuple[Match, _Rule]]) -> list[Proposal]:
+    def _best(self, caption: Caption, target: Section, matches: list[tuple[Match, _Rule]]) -> list[Proposal]:
         best: dict[tuple[int, int], int] = {}
         longest: dict[int, int] = {}
-        for (start, end, _), rule in found:
+        for (start, end, _), rule in matches:
             best[start, end] = min(best.get((start, end), rule.rank), rule.rank)
             longest[start] = max(longest.get(start, end), end)
         return [
             proposal
-            for match, rule in found
+            for match, rule in matches
             if best[match.start, match.end] == rule.rank and longest[match.start] == match.end
             for proposal in self._written(caption, target, match, rule, True)
         ]
@@ -332,7 +333,7 @@ class Lexicon(Source):
 
 
 def _is_named_again(caption: Caption, match: Match) -> bool:
-    """Two things of one name keep it: a puppy and a pup would be two kinds of animals."""
+    """Whether another thing has the same name: a puppy and a pup would be two kinds of animals."""
     last = caption.units[match.end - 1]
     word = last.lemma.rsplit(" ", 1)[-1]
     return sum(unit.lemma.rsplit(" ", 1)[-1] == word for unit in caption.units if unit.kind == last.kind) > 1
@@ -343,7 +344,7 @@ _KNOWN: dict[tuple[bool, int, str, str], list[tuple[str, str, float]]] = {}
 
 
 def _forms(rule: _Rule, pos: str, exclusive_set: bool) -> list[tuple[str, str, float]]:
-    """The targets of a rule: as listed, in the form `pos`, and how common; worked out once, for they come again."""
+    """The targets of a rule: as listed, in the form `pos`, and how common; kept, since rules are used again."""
     key = exclusive_set, rule.rank, rule.entry.text, pos
     if key not in _KNOWN:
         _KNOWN[key] = [
@@ -373,7 +374,7 @@ class WordNetSource(Source):
             phrase = caption.phrase_at.get(place)
             if letter == "n" and (phrase is None or phrase.head != place or unit.pos == "NNP"):
                 continue
-            neighbours = {other.word for other in caption.units[max(0, place - 1) : place + 2]}
+            neighbours = {neighbour.word for neighbour in caption.units[max(0, place - 1) : place + 2]}
             if letter == "n" and not WORDNET.is_plain(unit.lemma, letter):
                 continue
             if letter == "n":
