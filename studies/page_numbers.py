@@ -24,13 +24,13 @@ as 95.9 % must stand in a home or after a quote.
 from __future__ import annotations
 
 import re
-import shlex
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from difflib import get_close_matches
 from functools import lru_cache
+from importlib import import_module
+from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -38,6 +38,7 @@ from typing import NamedTuple
 from equipoise.core.files import atomic_write
 from studies.harness import ROOT, SHARED, TABLES, cells, file_name, read_tsv, tables_in, tsv
 from studies.harness.inputs import arguments, today
+from studies.harness.jobs import each
 
 MENU = ROOT / "mkdocs.yml"
 READINGS = "thirty-second thirty-third thirty-fourth thirty-fifth"
@@ -49,14 +50,16 @@ COMMANDS = {  # home: what prints it; with DATA, only where that folder (harness
     "reread": "-m studies.perturb_reading published thirty-third",
     "ledger": "-m studies.ledger.make --markdown --shared DATA",
     "siglip": "-m studies.ledger.siglip --shared DATA",
+    "t2i": "-m studies.ledger.t2i --shared DATA",
     "guide": "-m studies.tables.lib.guide",
     "llm": "-m studies.llm_positives count",
     "llm-read": "-m studies.perturb_reading published thirty-sixth",
 }
+LANES = ([*COMMANDS][:3], [*COMMANDS][3:])  # a process each: COCO takes most of the time
 ON_NO_PAGE = ("readings", "reread")  # quoted alone, and quick
 FOLDERS = ("coco",)  # its tables are files
 # all that a command prints; of the others a choice of lines
-WHOLE = ("coco-short", "claims", "ledger", "guide", "llm", "llm-read")
+WHOLE = ("coco-short", "claims", "ledger", "t2i", "guide", "llm", "llm-read")
 HOME = re.compile(r"(?s)<!-- numbers: ([\w-]+) -->\n+(.*?)\n+<!-- end -->")
 SHOWN = re.compile(r"(?s)(<!-- table: ([\w-]+/[\w-]+) -->\n+)(.*?)(\n+<!-- end -->)")
 QUOTE = re.compile(r"<!--([\w-]+): (.+?)-->")
@@ -82,15 +85,24 @@ def pages(root: Path) -> dict[str, str]:
 
 
 def printed(name: str) -> str | None:
-    """What the command of a home prints; None where it needs data that is not here."""
+    """What the command of a home prints; None where it needs data that is not here.
+
+    In this process: commands of one study ask for the same kept scores and comparisons.
+    """
     command = COMMANDS[name]
     if "DATA" in command and not SHARED.is_dir():
         return None
-    words = [str(SHARED) if word == "DATA" else word for word in shlex.split(command)]
-    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{command} ended with {done.returncode}:\n{done.stderr}")
-    return done.stdout.strip("\n")
+    before, sys.argv = sys.argv, [str(SHARED) if word == "DATA" else word for word in command.split()[1:]]
+    try:
+        with redirect_stdout(StringIO()) as out:
+            import_module(sys.argv[0]).main()
+    finally:
+        sys.argv = before
+    return out.getvalue().strip("\n")
+
+
+def of_lane(names: Sequence[str]) -> dict[str, str]:
+    return {name: out for name in names if (out := printed(name)) is not None}
 
 
 def homes(texts: Mapping[str, str]) -> dict[str, str]:
@@ -290,10 +302,7 @@ def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--write", action="store_true", help="write the numbers into the pages")
     given = parser.parse_args()
-    with ThreadPoolExecutor(2) as pool:
-        outputs = {
-            name: out for name, out in zip(COMMANDS, pool.map(printed, COMMANDS), strict=True) if out is not None
-        }
+    outputs = {name: out for lane in each(of_lane, LANES, len(LANES), "fork") for name, out in lane.items()}
     before = pages(ROOT)
     found, wrong = check(before, outputs)
     if given.write:

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.evaluation.record import Change
 from studies.coco import claims
@@ -126,9 +127,19 @@ def mean_scores() -> None:
         print(f"Published for CLIP ViT-B/32, {words}: {own}.\n")
 
 
+@cache
+def draws(many: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of 1,000 draws the bases and how often each photo comes. One base less than there is: few spread too little."""
+    rng, bases, times = np.random.default_rng(0), [], []
+    for _ in range(1000):
+        bases.append(rng.integers(len(SEEDS), size=len(SEEDS) - 1))
+        times.append(np.bincount(rng.integers(many, size=many), minlength=many))
+    return np.stack(bases), np.stack(times)
+
+
 def fall(name: str, kind: str) -> str:
     """How far the caption's score is from the base's, resampling photos and bases."""
-    rng, numbers, found = np.random.default_rng(0), [], []
+    numbers, found = [], []
     many = 1 + int(max(scores("a")[f"{test}/photo"].max() for _, test in tests("a", kind)))
     for _, test in tests("a", kind):
         places = np.array([int(photo) for photo in photos("a", test)])
@@ -136,11 +147,9 @@ def fall(name: str, kind: str) -> str:
         found.append(np.stack([np.bincount(places, own, many) for own in gap]))
         numbers.append(np.bincount(places, minlength=many))
     sums, counts = np.stack(found), np.stack(numbers)  # tests, bases, photos
-    drawn = []
-    for _ in range(1000):
-        bases = rng.integers(len(SEEDS), size=len(SEEDS) - 1)  # one less: few bases spread too little
-        times = np.bincount(rng.integers(many, size=many), minlength=many)
-        drawn.append(np.mean(sums[:, bases].mean(1) @ times / (counts @ times)))
+    bases, times = draws(many)
+    ratios = sums @ times.T / (counts @ times.T)[:, None]  # tests, bases, draws
+    drawn = np.take_along_axis(ratios.mean(0), bases.T, 0).mean(0)
     low, high = np.quantile(drawn, (0.025, 0.975))
     return f"{np.mean(sums.mean(1).sum(1) / counts.sum(1)):+.3f} [{low:+.3f}, {high:+.3f}]"
 

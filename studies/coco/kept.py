@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.metrics import ROWS, Metric
-from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.outcomes import Outcomes, outcomes_of
 from equipoise.evaluation.record import Change, Difference
 from equipoise.evaluation.results import LoadedRun
-from equipoise.evaluation.scores import ItemScores, Lists, Scores
+from equipoise.evaluation.scores import ItemScores
 from studies.coco.labels import CHECKED, CLASSES, JOINED, LAYOUTS, LIMIT, METRICS, MIXED, SHARES
 from studies.harness import read_arrays
 
@@ -230,25 +230,25 @@ def paired(store: str, kind: str) -> bool:
 
 
 @cache
-def unscored(store: str, kind: str) -> Scores:
+def unscored(store: str, kind: str) -> Outcomes:
     """The items of a kind, which all its runs share; each with the scores of a tie."""
-    return Scores(
+    own = [0.0] * paired(store, kind)
+    return outcomes_of([
         ItemScores(
-            id=f"{group}/{test}/{place}", image=photo, caption=0.0, positives=[0.0], negatives=[0.0],
+            id=f"{group}/{test}/{place}", image=photo, caption=0.0, positives=own, negatives=[0.0],
             tags={"set": group, "test": test},
         )
         for group, test in tests(store, kind)
         for place, photo in enumerate(photos(store, test))
-    )  # fmt: skip
+    ])  # fmt: skip
 
 
 @cache
 def run(store: str, model: str, kind: str) -> LoadedRun:
     found = np.concatenate([gaps(store, model, test) for _, test in tests(store, kind)], 1)
-    rows = copy(unscored(store, kind))
-    own = 1 + paired(store, kind)  # its texts that count
-    rows.right = Lists.of(found[:own].T.ravel(), np.full(len(rows), own))
-    return (LoadedRun if store in SETS else Printed)(Path(model), (), outcomes_of(rows))
+    original, augmented, brittle = (outcome(found, metric) for metric in METRICS)
+    own = replace(unscored(store, kind), original=original, augmented=augmented, brittle=brittle)
+    return Printed(Path(model), (), own)
 
 
 @cache

@@ -56,9 +56,8 @@ from studies.coco.labels import (
     TOWERS,
     WORDS,
 )
-from studies.harness import printed, show
+from studies.harness import show
 from studies.harness.inputs import arguments
-from studies.harness.jobs import each
 from studies.tables.lib.published import rows as printed_rows
 
 Found = Mapping[str, float]
@@ -232,12 +231,11 @@ def retrieval(tower: str) -> None:
         ways = (f"{mean(row[f'{way}@{top}'] for row in rows for top in (1, 5, 10)):.1f}" for way in ("t2i", "i2t"))
         own = seeds(tower, name, "control")
         change = np.stack([hits(name, seed) - hits("control", seed) for seed in own])
-        many, draws = change.shape[1], []
+        many, drawn = change.shape[1], []
         for _ in range(2000):
             bases = rng.integers(len(own), size=max(1, len(own) - 1))  # one less: few bases spread too little
-            draws.append((bases, np.bincount(rng.integers(many, size=many), minlength=many)))
-        chosen, times = map(np.stack, zip(*draws, strict=True))
-        drawn = np.take_along_axis(times.astype(float) @ change.T, chosen, 1).mean(1)
+            times = np.bincount(rng.integers(many, size=many), minlength=many)
+            drawn.append((change @ times)[bases].mean())
         low, high = np.quantile(drawn, (0.025, 0.975))
         shown = "" if name == "control" else f"{change.mean(0).sum():+.1f} [{low:+.1f}, {high:+.1f}]"
         lines.append([(NAMES | MIXED)[name] + " (averaged with captions alone)" * (name in MIXED), *ways, shown])
@@ -382,7 +380,9 @@ def main() -> None:
     if parser.parse_args().short:
         short()
     else:
-        print("\n".join(each(printed, (everything, every.show), 2, "fork")))
+        everything()
+        print()
+        every.show()
 
 
 if __name__ == "__main__":

@@ -9,11 +9,9 @@ import csv
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
-from io import StringIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +33,6 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) ->
 
 def show(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     print(table(heads, rows), end="\n\n")
-
-
-def printed(do: Callable[[], None]) -> str:
-    """What it prints."""
-    with redirect_stdout(StringIO()) as out:
-        do()
-    return out.getvalue()
 
 
 def cells(line: str) -> list[str]:
@@ -94,10 +85,23 @@ def write_tables(folder: Path, files: Mapping[str, str]) -> None:
                 handle.write(text)
 
 
+def opened(path: Path) -> TextIO:
+    """A text, unpacked where it is NAME.gz."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8", newline="")
+    return path.open(encoding="utf-8", newline="")
+
+
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """Of a table with heads, columns divided by tabs."""
-    with path.open(encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle, delimiter="\t"))
+    """Of a table with heads: NAME.csv, or columns divided by tabs; maybe packed."""
+    with opened(path) as handle:
+        return list(csv.DictReader(handle, delimiter="," if ".csv" in path.suffixes else "\t"))
+
+
+def read_lines(path: Path) -> list[Any]:
+    """Of JSON, maybe packed."""
+    with opened(path) as handle:
+        return list(map(json.loads, handle))
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:

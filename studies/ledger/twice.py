@@ -13,9 +13,11 @@ import numpy as np
 from equipoise.evaluation.answers import Answer
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
-from equipoise.published.measuring import log_runs, published_run
+from equipoise.published.logs.groups import items_of
+from equipoise.published.logs.reading import read_logs
+from equipoise.published.reading import read_any
 from studies.ledger.answers import Bench, Entry, Floats, Ledger
-from studies.ledger.logs import log_of, pairs
+from studies.ledger.t2i import pairs
 
 CHOSEN = "the right option is named"
 JUDGES = {"BLIP": "blip1", "InstructBLIP": "instruct_blip", "LLaVA": "llava", "LLaVA, other prompt": "llava-alt"}
@@ -49,7 +51,8 @@ def _of_logs(shared: Path) -> Iterator[tuple[Bench, list[Entry]]]:
 def _of_log(
     name: str, model: str, source: str, second: str, variant: str, files: Sequence[Path]
 ) -> tuple[Bench, list[Entry]]:
-    rows = log_runs([log_of(*files)])[0].rows
+    logs = read_logs(files)
+    rows = items_of(logs[0][0]).rows if logs else []
     asked = [(row, _two(row.answers, variant)) for row in rows]
     kept = [(row, two) for row, two in asked if two is not None]
     right, again = (_array([bool(two[place].right) for _, two in kept]) for place in (0, 1))
@@ -79,7 +82,7 @@ def _mirrored(shared: Path) -> Iterator[tuple[Bench, list[Entry]]]:
     entries, texts, photos = [], [], []
     for called, model in (("", "zero_shot"), (" + LoRA", "general_lora"), (" + hard-negative LoRA", "hardneg_lora")):
         first, other = (
-            {row.id: row for row in published_run([at / file], "vsr").rows}
+            {row.id: row for row in read_any([at / file], "vsr").rows}
             for file in (f"full-{model}_normal.csv.gz", f"tierc_full-{model}_hflip_invariant.csv.gz")
         )
         ids = sorted(other)
@@ -96,9 +99,7 @@ def _mirrored(shared: Path) -> Iterator[tuple[Bench, list[Entry]]]:
 
 def _winoground(shared: Path) -> tuple[Bench, list[Entry]]:
     at = shared / "harness_logs/gpt4v_repeats/Winoground"
-    runs = [
-        published_run([at / one / "score_results_log.json.gz"], "winoground").rows for one in ("VIEScore", "VIEScore-1")
-    ]
+    runs = [read_any([at / one / "score_results_log.json.gz"], "winoground").rows for one in ("VIEScore", "VIEScore-1")]
     ids = [row.id for row in runs[0] if row.id in {other.id for other in runs[1]}]
     right, again = (_text(rows, ids) for rows in runs)
     about = Bench(
@@ -128,14 +129,14 @@ def _judged(
     shared: Path, name: str, rule: str, second: str, models: dict[str, tuple[str, str]], note: str = ""
 ) -> tuple[Bench, list[Entry]]:
     found = {model: pairs(shared / "t2i_scores", *columns) for model, columns in models.items()}
-    ids = sorted({row.id for rows in found.values() for row in rows})
+    ids = sorted({id_ for one in found.values() for id_ in one.ids})
     place = {id_: number for number, id_ in enumerate(ids)}
     entries = []
-    for model, rows in found.items():
-        at = [place[row.id] for row in rows]
+    for model, one in found.items():
+        at = [place[id_] for id_ in one.ids]
         right, again, flips = np.full((3, len(ids)), np.nan)
-        right[at] = [row.caption > row.negative_images[0].caption for row in rows]
-        again[at] = [row.positives[0] > row.negative_images[0].positives[0] for row in rows]
+        for values, scores in ((right, one.first), (again, one.second)):
+            values[at] = scores[:, 0] > scores[:, 1]
         flips[at] = right[at] != again[at]
         entries.append(Entry(name, model, "t2i", right, again, flips))
     texts = [id_.replace("/", ": ", 1).replace("/images/", " against images/") for id_ in ids]

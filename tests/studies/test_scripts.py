@@ -25,10 +25,10 @@ READING = {
     "studies/judge/teach.py": ("GONE GONE GONE --out OUT/x",),
     "studies/judge/wide.py": ("--shared GONE --out OUT/x",),
     "studies/ledger/courts.py": ("--shared GONE",),
-    "studies/ledger/logs.py": ("--shared GONE",),
     "studies/ledger/make.py": ("--shared GONE --out OUT/x.html",),
     "studies/ledger/printed.py": ("--shared GONE",),
     "studies/ledger/siglip.py": ("--shared GONE",),
+    "studies/ledger/t2i.py": ("--shared GONE",),
     "studies/llm_positives.py": (
         "ask hard_positives_kamath_2024 --shared GONE --llm http://127.0.0.1:1/v1 --llm-model x --cache OUT/x",
     ),

@@ -57,6 +57,10 @@ def _short(text: str) -> str:
     return f"`{command}`" if command.startswith(("equipoise", "hf ")) else command
 
 
-if __name__ == "__main__":
+def main() -> None:
     arguments(__doc__).parse_args()
     print(guide())
+
+
+if __name__ == "__main__":
+    main()
