@@ -106,7 +106,7 @@ class EmbeddingCache:
         """The vectors that are there, for distinct `keys`."""
         if self.path is None:
             return {name: self._memory[name] for name in keys if name in self._memory}
-        found: dict[bytes, Vector] = {}
+        vectors: dict[bytes, Vector] = {}
         damaged = 0
         try:
             with self._reading:
@@ -121,12 +121,12 @@ class EmbeddingCache:
                     rows = self._readable.execute(query, part).fetchall()
                 whole = [(name, raw) for name, raw, crc in rows if crc == _crc(name, raw)]
                 damaged += len(rows) - len(whole)
-                found.update((name, np.frombuffer(raw, np.float32)) for name, raw in whole)
+                vectors.update((name, np.frombuffer(raw, np.float32)) for name, raw in whole)
         except (sqlite3.Error, TypeError, ValueError) as error:  # the last two: no bytes, or bytes that are no vector
             raise self._failed(error) from None
         if damaged:
             log.warning("%s: %d vectors are damaged and are computed again", self.path, damaged)
-        return found
+        return vectors
 
     def put(self, vectors: Mapping[bytes, Vector] | Iterable[tuple[bytes, Vector]]) -> None:
         """Store vectors durably before returning."""
@@ -209,12 +209,12 @@ class Ranks:
             return [part]
         import torch.distributed as dist
 
-        found: list[Any] = [None] * self.count
+        parts: list[Any] = [None] * self.count
         try:
-            dist.all_gather_object(found, part)
+            dist.all_gather_object(parts, part)
         except RuntimeError as error:
             raise UserError(f"another process of this torchrun has ended; its message says why ({error})") from None
-        return found
+        return parts
 
     def lead(self, scores: bool) -> None:
         """The first process says whether there is anything to score."""

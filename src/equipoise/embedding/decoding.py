@@ -95,11 +95,11 @@ def decoded(
     with everyone(workers, worker, jobs, ahead, meanwhile) as each:
 
         def results() -> Iterator[Job]:
-            for number, (found, known, made) in enumerate(each):
+            for number, (hashes, known, made) in enumerate(each):
                 images = [ref for path in jobs[number] for ref in refs[path]]
                 block = None if slots is None else slots[number % ahead]
-                pictures = [(images[at], one if block is None else block[at], why) for at, one, why in made]
-                yield Job(found, known, pictures)
+                pictures = [(images[at], picture if block is None else block[at], why) for at, picture, why in made]
+                yield Job(hashes, known, pictures)
 
         yield results()
 
@@ -222,17 +222,17 @@ class _Worker:
     slots: NDArray[np.uint8] | None
 
     def __call__(self, paths: Sequence[str], block: int) -> Made:
-        found: dict[str, Found] = {}
+        hashes: dict[str, Found] = {}
         data: dict[str, bytes] = {}
         for path in paths:
             try:
                 data[path] = self.source.read(path)
-                found[path] = hashlib.sha256(data[path]).digest()
+                hashes[path] = hashlib.sha256(data[path]).digest()
             except ImageProblem as problem:
-                found[path] = str(problem)
-        known, wanted = self.lookup({path: digest for path, digest in found.items() if isinstance(digest, bytes)})
+                hashes[path] = str(problem)
+        known, wanted = self.lookup({path: digest for path, digest in hashes.items() if isinstance(digest, bytes)})
         places = {ref: at for at, ref in enumerate(ref for path in paths for ref in self.refs[path])}
-        return found, known, [(places[ref], *self._made(data[ref.path], ref, block, places[ref])) for ref in wanted]
+        return hashes, known, [(places[ref], *self._made(data[ref.path], ref, block, places[ref])) for ref in wanted]
 
     def _made(self, data: bytes, ref: ImageRef, block: int, place: int) -> tuple[Any, str | None]:
         try:

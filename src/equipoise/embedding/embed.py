@@ -80,8 +80,8 @@ def embed(
         (texts, ("keys", "vectors", "encoded", "cut")),
         (images, ("keys", "vectors", "encoded", "bad", "digests")),
     ):
-        for found in how.ranks.exchange([getattr(part, name) for name in names]):
-            for name, more in zip(names, found, strict=True):
+        for gathered in how.ranks.exchange([getattr(part, name) for name in names]):
+            for name, more in zip(names, gathered, strict=True):
                 getattr(part, name).update(more)
     both = [*images.vectors.values(), *texts.vectors.values()]
     widths = {len(vector) for vector in both}
@@ -263,10 +263,10 @@ class Images:
         pictures: list[Any] = []
         block: NDArray[Any] | None = None  # of one batch after the other, since new memory costs as much as the copy
         read = 0
-        for found, there, images in jobs:
-            wrong = {path: why for path, why in found.items() if isinstance(why, str)}
+        for hashes, there, images in jobs:
+            wrong = {path: why for path, why in hashes.items() if isinstance(why, str)}
             self.bad |= {ref: why for path, why in wrong.items() for ref in self._refs[path]}
-            digests = {path: digest for path, digest in found.items() if isinstance(digest, bytes)}
+            digests = {path: digest for path, digest in hashes.items() if isinstance(digest, bytes)}
             self.digests |= digests
             self.keys |= self._named(digests)
             self.vectors |= there
@@ -297,8 +297,8 @@ class Images:
         """Ask the model for a batch of `count`, filled up to `batch_size`."""
         model = self.model
         if not self._by_tokens:
-            found = model.embed_images(pictures)
-            return _checked(lambda: found, count, "embed_images")
+            vectors = model.embed_images(pictures)
+            return _checked(lambda: vectors, count, "embed_images")
         pictures[count:] = pictures[0]
         if hasattr(model, "begin_images") and pictures.dtype == np.uint8:
             return _checked(model.begin_images(pictures), len(pictures), "encode_images")
@@ -346,12 +346,12 @@ class Texts:
         """The model's input for each text: its tokens, or the text itself."""
         if not self._by_tokens:
             return strings
-        found = self.model.tokenize(strings)
-        long = [row for row, ids in enumerate(found) if len(ids) > self.model.context_length]
+        tokens = self.model.tokenize(strings)
+        long = [row for row, ids in enumerate(tokens) if len(ids) > self.model.context_length]
         self.cut.update(strings[row] for row in long)
         for row in long:
-            found[row] = self.model.truncate(found[row])
-        return cast(list[Content], found)
+            tokens[row] = self.model.truncate(tokens[row])
+        return cast(list[Content], tokens)
 
     def rows(self, length: int | None) -> int:
         """How many texts of this padded length make a batch."""
@@ -404,10 +404,10 @@ class Texts:
         """Ask the model for a batch; where it is given tokens, filled up to `rows`."""
         model = self.model
         if length is None:
-            found = model.embed_texts(contents)
-            return _checked(lambda: found, len(contents), "embed_texts")
+            vectors = model.embed_texts(contents)
+            return _checked(lambda: vectors, len(contents), "embed_texts")
         filled = contents + contents[:1] * (self.rows(length) - len(contents))
         if hasattr(model, "begin_texts"):
             return _checked(model.begin_texts(filled, pad_to=length), len(filled), "encode_texts")
-        found = model.encode_texts(filled, pad_to=length)
-        return _checked(lambda: found, len(filled), "encode_texts")
+        vectors = model.encode_texts(filled, pad_to=length)
+        return _checked(lambda: vectors, len(filled), "encode_texts")

@@ -113,15 +113,15 @@ class _Work:
                 self.values |= {key: _number(raw) for key, raw in there.items()}
                 self._ask(self._unasked({text: keys[text] for text in part}, None))
             self._ask([], last=True)
-        found: dict[str, float] = {}
+        of_text: dict[str, float] = {}
         counts: list[dict[str, int]] = []
         for values, counted in ranks.exchange(
             ({text: self.values[key] for text, key in keys.items()}, self._counts(len(keys), 0))
         ):
-            found |= values
+            of_text |= values
             counts.append(counted)
         wanted, _ = _wanted(items)
-        scores = {ref: {text: found[text] for text in texts} for ref, texts in wanted.items()}
+        scores = {ref: {text: of_text[text] for text in texts} for ref, texts in wanted.items()}
         return Paired(scores=scores, counts=self._summed(counts))
 
     def of_photos(self, items: Sequence[Item], source: ImageSource, workers: int, ranks: Ranks) -> Paired:
@@ -131,17 +131,17 @@ class _Work:
         bad: dict[ImageRef, str] = {}
         digests: dict[str, bytes] = {}
 
-        def named(found: Mapping[str, bytes]) -> dict[ImageRef, dict[str, bytes]]:
+        def named(hashes: Mapping[str, bytes]) -> dict[ImageRef, dict[str, bytes]]:
             """The key of each pair: the photo's bytes, the box, what the model reads of the text."""
             return {
                 ref: {text: self._key(digest, repr(ref.box), self.texts.content[text]) for text in wanted[ref]}
-                for path, digest in found.items()
+                for path, digest in hashes.items()
                 for ref in refs[path]
             }
 
-        def lookup(found: Mapping[str, bytes]) -> tuple[dict[bytes, Vector], list[ImageRef]]:
+        def lookup(hashes: Mapping[str, bytes]) -> tuple[dict[bytes, Vector], list[ImageRef]]:
             """The scores that the cache has, and the images with a pair that it does not have."""
-            names = named(found)
+            names = named(hashes)
             there = self.cache.get(list({key: None for keys in names.values() for key in keys.values()}))
             return there, [ref for ref, keys in names.items() if any(key not in there for key in keys.values())]
 
@@ -150,13 +150,13 @@ class _Work:
         decoding = decoded(source, {path: refs[path] for path in paths}, lookup, lambda image: image, workers)
         reasons: dict[bytes, str] = {}
         with decoding as jobs, self._progress(total, many):
-            for found, there, images in jobs:
-                for path, problem in found.items():
+            for read, there, images in jobs:
+                for path, problem in read.items():
                     if isinstance(problem, str):
                         bad.update(dict.fromkeys(refs[path], problem))
-                read = {path: digest for path, digest in found.items() if isinstance(digest, bytes)}
-                digests |= read
-                self.names |= named(read)
+                hashes = {path: digest for path, digest in read.items() if isinstance(digest, bytes)}
+                digests |= hashes
+                self.names |= named(hashes)
                 self.values |= {key: _number(raw) for key, raw in there.items()}
                 for ref, image, why in images:
                     pairs = self._unasked(self.names[ref], image)
@@ -191,7 +191,7 @@ class _Work:
 
     def _summed(self, counts: Sequence[dict[str, int]]) -> dict[str, int]:
         """The counts of all processes; each has tokenized all texts."""
-        return {name: sum(one[name] for one in counts) for name in counts[0]} | {"texts_cut": self.texts.cut}
+        return {name: sum(part[name] for part in counts) for name in counts[0]} | {"texts_cut": self.texts.cut}
 
     def _unasked(self, names: Mapping[str, bytes], image: Any) -> list[_Pair]:
         """The pairs of an image that have no score yet and are not on their way."""
@@ -217,7 +217,7 @@ class _Work:
 
     def _pixels(self) -> int:
         images = {
-            id(one.image): one.image for pairs in self._waiting.values() for one in pairs if one.image is not None
+            id(pair.image): pair.image for pairs in self._waiting.values() for pair in pairs if pair.image is not None
         }
         return sum(image.width * image.height for image in images.values())
 
@@ -263,8 +263,8 @@ def numbers(answer: object, expected: int) -> list[float]:
         raise UserError(f"score_pairs: expected an array of numbers, found {type(answer).__name__} ({error})") from None
     if values.shape != (expected,):
         raise UserError(f"score_pairs: expected {expected} scores, found shape {values.shape}")
-    found: list[float] = values.tolist()
-    return found
+    scores: list[float] = values.tolist()
+    return scores
 
 
 def _raw(value: float) -> Vector:

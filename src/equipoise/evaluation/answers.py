@@ -55,19 +55,19 @@ class Verdict(NamedTuple):
 def _first_asked(answers: Sequence[Answer]) -> dict[str, list[Answer]]:
     """The answers by wording, without other prompts, contexts, photos and repeats: these measure what the wording
     does."""
-    found: dict[str, list[Answer]] = {}
+    by_wording: dict[str, list[Answer]] = {}
     for answer in answers:
         if answer.repeat == 0 and all(getattr(answer, name) == getattr(answers[0], name) for name in _ASKED_FIRST):
-            found.setdefault(answer.wording, []).append(answer)
-    return found
+            by_wording.setdefault(answer.wording, []).append(answer)
+    return by_wording
 
 
 def verdict(answers: Sequence[Answer]) -> Verdict:
     """A wording is right where all its questions are, in every order of the options. The first one is the caption's."""
     by_wording = list(_first_asked(answers).values())
-    right = [all(one.right for one in given) for given in by_wording]
-    guessed = [math.prod(one.guessed for one in given) for given in by_wording]
-    every, none = math.prod(guessed), math.prod(1 - one for one in guessed)
+    right = [all(answer.right for answer in given) for given in by_wording]
+    guessed = [math.prod(answer.guessed for answer in given) for given in by_wording]
+    every, none = math.prod(guessed), math.prod(1 - chance for chance in guessed)
     several = len(right) > 1
     return Verdict(
         right[0],
@@ -84,35 +84,35 @@ def _varied(answers: Iterable[Answer], variant: str, unclear: bool = False) -> l
     if len({getattr(answer, variant) for answer in answers}) < 2:
         return []  # most models are asked in one or two kinds of variants
     rest = [name for name in VARIANTS if name != variant]
-    found: dict[Hashable, dict[Hashable, Answer]] = {}
+    groups: dict[Hashable, dict[Hashable, Answer]] = {}
     for answer in answers:
         key = tuple(getattr(answer, name) for name in rest)
-        found.setdefault(key, {})[getattr(answer, variant)] = answer
-    return [list(group.values()) for group in found.values() if len(group) > 1]
+        groups.setdefault(key, {})[getattr(answer, variant)] = answer
+    return [list(group.values()) for group in groups.values() if len(group) > 1]
 
 
 def flips(answers: Sequence[Answer], variant: str, value: str = "choice") -> float | None:
     """1 where `value` changes with the variant in any group, else 0; None where there is nothing to compare."""
     groups = _varied(answers, variant)
-    return float(any(len({getattr(one, value) for one in group}) > 1 for group in groups)) if groups else None
+    return float(any(len({getattr(answer, value) for answer in group}) > 1 for group in groups)) if groups else None
 
 
 def pair_flips(answers: Sequence[Answer], variant: str) -> float | None:
     """The share of pairs with different choices. Unlike `flips` it does not grow with the number of variants, so that
     the effect of a rewording and of a mere repeat can be compared."""
     pairs = [pair for group in _varied(answers, variant) for pair in combinations(group, 2)]
-    return sum(one.choice != other.choice for one, other in pairs) / len(pairs) if pairs else None
+    return sum(answer.choice != other.choice for answer, other in pairs) / len(pairs) if pairs else None
 
 
 def _judged(answers: Sequence[Answer], variant: str) -> list[list[Answer]]:
     """As `_varied`, of answers whose truth is known; one that names no option is wrong."""
-    return _varied([one for one in answers if one.right is not None], variant, unclear=True)
+    return _varied([answer for answer in answers if answer.right is not None], variant, unclear=True)
 
 
 def right_flips(answers: Sequence[Answer], variant: str) -> float | None:
     """Right in one variant and wrong in another; an answer that names no option is wrong here."""
     groups = _judged(answers, variant)
-    return float(any(len({one.right for one in group}) > 1 for group in groups)) if groups else None
+    return float(any(len({answer.right for answer in group}) > 1 for group in groups)) if groups else None
 
 
 def accuracy(answers: Sequence[Answer]) -> float | None:
@@ -137,33 +137,35 @@ def constant(answers: Sequence[Answer]) -> float | None:
     """1 where no two questions with different truths got different answers; None where no two truths differ. An answer
     that names no option is not a different one."""
     groups = [
-        group for group in _varied(answers, "question", unclear=True) if len({one.truth for one in group} - {None}) > 1
+        group
+        for group in _varied(answers, "question", unclear=True)
+        if len({answer.truth for answer in group} - {None}) > 1
     ]
-    return float(all(len({one.choice for one in group} - {None}) < 2 for group in groups)) if groups else None
+    return float(all(len({answer.choice for answer in group} - {None}) < 2 for group in groups)) if groups else None
 
 
 def chance_of_one(answers: Sequence[Answer]) -> float:
-    return sum(one.guessed for one in answers) / len(answers)
+    return sum(answer.guessed for answer in answers) / len(answers)
 
 
 def chance_of_all(answers: Sequence[Answer]) -> float:
-    return math.prod(one.guessed for one in answers)
+    return math.prod(answer.guessed for answer in answers)
 
 
 def chance_of_flips(answers: Sequence[Answer], variant: str) -> float:
     """The chance that random answers differ in some group."""
     groups = _varied(answers, variant)
-    same = (math.prod(one.guessed for one in group[1:]) for group in groups)
+    same = (math.prod(answer.guessed for answer in group[1:]) for group in groups)
     return 1 - math.prod(same) if groups else math.nan
 
 
 def chance_of_right_flips(answers: Sequence[Answer], variant: str) -> float:
     """That some group has a right and a wrong answer, if every answer is drawn at random."""
-    groups = [[one.guessed for one in group] for group in _judged(answers, variant)]
-    same = (math.prod(group) + math.prod(1 - one for one in group) for group in groups)
+    groups = [[answer.guessed for answer in group] for group in _judged(answers, variant)]
+    same = (math.prod(group) + math.prod(1 - chance for chance in group) for group in groups)
     return 1 - math.prod(same) if groups else math.nan
 
 
 def chance_of_pairs(answers: Sequence[Answer], variant: str) -> float:
     pairs = [group[0] for group in _varied(answers, variant)]
-    return sum(1 - one.guessed for one in pairs) / len(pairs) if pairs else math.nan
+    return sum(1 - answer.guessed for answer in pairs) / len(pairs) if pairs else math.nan

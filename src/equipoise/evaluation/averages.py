@@ -33,12 +33,12 @@ NEED_SCORES = {"group_match", "truth", "ranks"}  # metrics that need scores, not
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
 
 
-def number_of(metric: Metric, found: stats.Average, at: int, n: float, chance: float = math.nan) -> Number:
+def number_of(metric: Metric, average: stats.Average, at: int, n: float, chance: float = math.nan) -> Number:
     """One column of an average as a record has it."""
     signed = metric.side == "answers" and metric.less is not None  # fewer flips when reworded than when repeated
-    interval = found.change(at) if signed else found.interval(at)
+    interval = average.change(at) if signed else average.interval(at)
     return Number(
-        value=float(found.values[at]), interval=Interval(*interval), n=int(n), chance=_finite(chance), own=metric.own
+        value=float(average.values[at]), interval=Interval(*interval), n=int(n), chance=_finite(chance), own=metric.own
     )
 
 
@@ -87,8 +87,8 @@ class Averages:
             values = np.array([number[tags.get(tag, "")] for tags in kinds])[kind]
             groups |= {(tag, value): values == index for value, index in number.items() if value != ""}
         masks = list(groups.values())
-        found, unit = self.averaged(masks), spread(self.outcomes.caption)
-        numbers = [self._numbers(found.only(index), mask, unit) for index, mask in enumerate(masks)]
+        average, unit = self.averaged(masks), spread(self.outcomes.caption)
+        numbers = [self._numbers(average.only(index), mask, unit) for index, mask in enumerate(masks)]
         by: dict[str, dict[str, ItemNumbers]] = {}
         for (tag, value), group in zip(list(groups)[1:], numbers[1:], strict=True):
             by.setdefault(tag, {})[value] = group
@@ -101,24 +101,24 @@ class Averages:
         over files. Innermost groups with fewer than `least` items are left out, as ARO does below 25; None where that
         leaves nothing (a first look at a few items).
         """
-        found = leaves(self.outcomes.tags, path, least)
-        if found is None:
+        groups = leaves(self.outcomes.tags, path, least)
+        if groups is None:
             return None
-        means = [self._mean_scores(mask, _SCALE) for mask in found.masks]
-        scores = stats.weighted_mean(np.array([means]), found.weights)[0] * _SCALE
-        chance = np.array([[self._by_chance(mask) for mask in found.masks]])
+        means = [self._mean_scores(mask, _SCALE) for mask in groups.masks]
+        scores = stats.weighted_mean(np.array([means]), groups.weights)[0] * _SCALE
+        chance = np.array([[self._by_chance(mask) for mask in groups.masks]])
         return MacroNumbers(
             rule="",
             over=list(path),
             least=least,
-            groups=len(found.masks),
-            left_out=found.left_out,
-            n=int(found.kept.sum()),
-            **self._ties(found.kept),
+            groups=len(groups.masks),
+            left_out=groups.left_out,
+            n=int(groups.kept.sum()),
+            **self._ties(groups.kept),
             metrics=self._named(
-                self.averaged(found.masks, found.weights), found.kept, stats.weighted_mean(chance, found.weights)[0]
+                self.averaged(groups.masks, groups.weights), groups.kept, stats.weighted_mean(chance, groups.weights)[0]
             )
-            | self._scores(scores.tolist(), found.kept),
+            | self._scores(scores.tolist(), groups.kept),
         )
 
     def by_rule(self, benchmark: Benchmark) -> dict[str, MacroNumbers]:
@@ -128,9 +128,9 @@ class Averages:
         would pass for one group.
         """
         known: dict[tuple[tuple[str, ...], int], MacroNumbers | None] = {}
-        found = {}
+        averages = {}
         for rule, average in benchmark.averages.items():
-            lacking = any(tag not in one for one in kinds_of(self.outcomes.tags)[0] for tag in average.path)
+            lacking = any(tag not in tags for tags in kinds_of(self.outcomes.tags)[0] for tag in average.path)
             if rule != benchmark.rule and lacking:
                 log.warning("%s: no average %r: items lack the tag %s", benchmark.name, rule, "/".join(average.path))
                 continue
@@ -138,14 +138,14 @@ class Averages:
             if key not in known:
                 known[key] = self.macro(*key)
             if (numbers := known[key]) is not None:
-                found[rule] = numbers.model_copy(update={"rule": rule})
-        return found
+                averages[rule] = numbers.model_copy(update={"rule": rule})
+        return averages
 
     def averaged(self, masks: Sequence[Bools], weights: stats.Floats | None = None) -> stats.Average:
         return stats.averaged(self.wins, self.counts, self.outcomes.cluster, masks, weights, self.seed, self.resamples)
 
-    def _numbers(self, found: stats.Average, mask: Bools, unit: float | None) -> ItemNumbers:
-        metrics = self._named(found, mask, self._by_chance(mask)) | self._scores(self._mean_scores(mask), mask)
+    def _numbers(self, average: stats.Average, mask: Bools, unit: float | None) -> ItemNumbers:
+        metrics = self._named(average, mask, self._by_chance(mask)) | self._scores(self._mean_scores(mask), mask)
         return ItemNumbers(
             n=int(mask.sum()),
             images=stats.distinct(self.outcomes.cluster[mask]),
@@ -153,11 +153,11 @@ class Averages:
             metrics=metrics | (_graded(self.outcomes, mask, unit) if self.scored else {}),
         )
 
-    def _named(self, found: stats.Average, mask: Bools, chance: stats.Floats) -> dict[str, Number]:
+    def _named(self, average: stats.Average, mask: Bools, chance: stats.Floats) -> dict[str, Number]:
         """The averages by metric, of those that some item of `mask` is asked."""
-        values, n = found.values, self.counts[mask].sum(axis=0)
+        values, n = average.values, self.counts[mask].sum(axis=0)
         there = [(at, row) for at, row in enumerate(self.metrics) if math.isfinite(values[at])]
-        return {row.name: number_of(row, found, at, n[at], chance[at]) for at, row in there}
+        return {row.name: number_of(row, average, at, n[at], chance[at]) for at, row in there}
 
     def _by_chance(self, mask: Bools) -> stats.Floats:
         """The share of a model that orders an item's texts at random; NaN where none is known."""
@@ -173,8 +173,8 @@ class Averages:
 
     def _mean_scores(self, mask: Bools, smaller: float = 1.0) -> list[float]:
         """Mean scores of captions, positives and negatives, divided by `smaller`; NaN where there are none."""
-        one = self.outcomes
-        columns = zip((one.caption, one.positive, one.negative), self._having(mask), strict=True)
+        outcomes = self.outcomes
+        columns = zip((outcomes.caption, outcomes.positive, outcomes.negative), self._having(mask), strict=True)
         means = [float(np.mean(column[there] / _SCALE)) if there.any() else math.nan for column, there in columns]
         return [mean * (_SCALE / smaller) for mean in means]
 
@@ -185,10 +185,10 @@ class Averages:
         return mask, mask & self.outcomes.has_positive, mask & self.outcomes.has_negative
 
     def _scores(self, means: Sequence[float], mask: Bools) -> dict[str, Number]:
-        found = zip(("caption", "positive", "negative"), means, self._having(mask), strict=True)
+        columns = zip(("caption", "positive", "negative"), means, self._having(mask), strict=True)
         return {
             f"mean_score_{text}": Number(value=mean, interval=None, n=int(there.sum()))
-            for text, mean, there in found
+            for text, mean, there in columns
             if math.isfinite(mean)
         }
 
@@ -206,14 +206,14 @@ def _breakdowns(tags: Sequence[Mapping[str, str]]) -> list[str]:
     for item in tags:
         for tag, value in item.items():
             values.setdefault(tag, set()).add(value)
-    return [tag for tag, found in values.items() if len(found) <= MOST_GROUPS and tag not in _NO_GROUPS]
+    return [tag for tag, distinct in values.items() if len(distinct) <= MOST_GROUPS and tag not in _NO_GROUPS]
 
 
 def spread(captions: stats.Floats) -> float | None:
     """The standard deviation of the captions' scores; None where there is none to measure by."""
     largest = float(np.abs(captions).max(initial=0.0)) or 1.0  # some people's scores are near 1e308
-    found = float(np.std(captions / largest)) * largest
-    return found if found > 1e-12 * largest and math.isfinite(found) else None
+    deviation = float(np.std(captions / largest)) * largest
+    return deviation if deviation > 1e-12 * largest and math.isfinite(deviation) else None
 
 
 def _graded(outcomes: Outcomes, mask: Bools, unit: float | None) -> dict[str, Number]:
@@ -232,10 +232,10 @@ def _graded(outcomes: Outcomes, mask: Bools, unit: float | None) -> dict[str, Nu
             "sensitivity_gap": (gap, negatives, 1.0),
             "positive_rate": (above, negatives, 1.0),
         }
-        means = {name: _mean(*one, cluster) for name, one in asked.items()}
-    found = {} if unit is None else {"spread": Number(value=unit, interval=None, n=len(outcomes))}
-    found |= {name: mean for name, mean in means.items() if mean is not None}
-    if (rate := found.get("positive_rate")) is not None:
+        means = {name: _mean(*arguments, cluster) for name, arguments in asked.items()}
+    numbers = {} if unit is None else {"spread": Number(value=unit, interval=None, n=len(outcomes))}
+    numbers |= {name: mean for name, mean in means.items() if mean is not None}
+    if (rate := numbers.get("positive_rate")) is not None:
         interval, share = rate.interval, rate.value
         if share in (0.0, 1.0):
             images = stats.distinct(cluster[negatives > 0])
@@ -243,8 +243,8 @@ def _graded(outcomes: Outcomes, mask: Bools, unit: float | None) -> dict[str, Nu
         elif interval is not None:
             down, up = stats.wilson_distances(share, share - interval.low)
             interval = Interval(share - down, share + up)
-        found["positive_rate"] = rate.model_copy(update={"interval": interval})
-    return found
+        numbers["positive_rate"] = rate.model_copy(update={"interval": interval})
+    return numbers
 
 
 def mean_number(values: stats.Floats, cluster: NDArray[np.int64]) -> Number | None:
@@ -331,5 +331,7 @@ def measure(
     left_out = NEED_SCORES if outcomes_only else set()
     asked = [name for name in (benchmark.metrics if benchmark else ()) if name not in left_out]
     rule = benchmark.rule if benchmark and benchmark.rule in averages else None
-    found = Metrics(overall=summary.overall, by=summary.by, averages=averages, rule=rule)
-    return found.also({name: number for one in asked for name, number in FUNCTIONS[one](outcomes.rows).items()})
+    measured = Metrics(overall=summary.overall, by=summary.by, averages=averages, rule=rule)
+    return measured.also(
+        {name: number for function in asked for name, number in FUNCTIONS[function](outcomes.rows).items()}
+    )

@@ -34,16 +34,16 @@ class Groups(NamedTuple):
     def of(cls, outcomes: Outcomes, benchmark: Benchmark | None) -> Groups:
         splits = sorted({tags.get("split", "") for tags in outcomes.tags})
         masks = {split: np.array([tags.get("split", "") == split for tags in outcomes.tags]) for split in splits}
-        found = {"": np.ones(len(outcomes), dtype=bool)} | (masks if 1 < len(splits) <= MOST_GROUPS else {})
+        by_split = {"": np.ones(len(outcomes), dtype=bool)} | (masks if 1 < len(splits) <= MOST_GROUPS else {})
         averages = (benchmark.averages if benchmark else {}).items()
         groups = {rule: leaves(outcomes.tags, average.path, average.least) for rule, average in averages}
-        return cls(found, {rule: group for rule, group in groups.items() if group is not None})
+        return cls(by_split, {rule: group for rule, group in groups.items() if group is not None})
 
-    def averaged(self, one: Averages) -> list[stats.Average]:
+    def averaged(self, averages: Averages) -> list[stats.Average]:
         """The averages of all items, of each split, and by each rule."""
-        found = one.averaged(list(self.splits.values()))
-        by_rule = [one.averaged(group.masks, group.weights) for group in self.rules.values()]
-        return [*(found.only(at) for at in range(len(self.splits))), *by_rule]
+        of_splits = averages.averaged(list(self.splits.values()))
+        by_rule = [averages.averaged(group.masks, group.weights) for group in self.rules.values()]
+        return [*(of_splits.only(at) for at in range(len(self.splits))), *by_rule]
 
 
 Blinds = dict[str, list[stats.Average]]  # by the name of the baseline, as `Groups.averaged` has them
@@ -58,16 +58,16 @@ def blind_averages(
     items: Sequence[Item], benchmark: Benchmark | None, seed: int = 0, metrics: Sequence[Metric] = ROWS
 ) -> Blinds:
     """The averages of each baseline; they need no model, so they are computed while photos are decoded."""
-    found: Blinds = {}
+    blinds: Blinds = {}
     if not any(item.negatives for item in items):
-        return found
+        return blinds
     rows = None
     # Its rule alone is asked: the identity of such a model hashes all code it depends on, which takes longer.
     for name, rule in (("blind:length", by_length), ("blind:ngram", by_ngrams)):
         rows = taught_rows(items, rule(items), rows)
         outcomes = outcomes_of(rows)
-        found[name] = Groups.of(outcomes, benchmark).averaged(_texts_alone(outcomes, seed, metrics))
-    return found
+        blinds[name] = Groups.of(outcomes, benchmark).averaged(_texts_alone(outcomes, seed, metrics))
+    return blinds
 
 
 def add_baselines(
@@ -80,7 +80,7 @@ def add_baselines(
     masks = [*groups.splits.values(), *(group.kept for group in groups.rules.values())]
     own = groups.averaged(model)
     numbers = [
-        _numbers(model, {"": own[at]} | {name: found[at] for name, found in blind.items()}, mask)
+        _numbers(model, {"": own[at]} | {name: averages[at] for name, averages in blind.items()}, mask)
         for at, mask in enumerate(masks)
     ]
     overall, *by_split = numbers[: len(groups.splits)]
@@ -90,13 +90,13 @@ def add_baselines(
     return Blind(overall=overall, averages=averages, splits=splits, headline=headline)
 
 
-def _numbers(model: Averages, found: Mapping[str, stats.Average], mask: NDArray[np.bool_]) -> BlindNumbers:
+def _numbers(model: Averages, blinds: Mapping[str, stats.Average], mask: NDArray[np.bool_]) -> BlindNumbers:
     """The numbers of each baseline, and the gain of the model, which is called ""."""
-    n, values = model.counts[mask].sum(axis=0), found[""].values
+    n, values = model.counts[mask].sum(axis=0), blinds[""].values
     there = [(at, row) for at, row in enumerate(model.metrics) if math.isfinite(values[at])]
     baselines = {
         name: {row.name: number_of(row, of, at, n[at]) for at, row in there if math.isfinite(of.values[at])}
-        for name, of in found.items()
+        for name, of in blinds.items()
         if name
     }
     numbers = BlindNumbers(baselines=baselines, gain={})
@@ -104,7 +104,7 @@ def _numbers(model: Averages, found: Mapping[str, stats.Average], mask: NDArray[
     for at, row in there:
         if row.better == "low" or (best := numbers.best(row.name)) is None:
             continue
-        mine, other = found[""], found[best[0]]
+        mine, other = blinds[""], blinds[best[0]]
         change = mine._replace(
             parts=mine.parts[:, [at]] - other.parts[:, [at]],
             drawn=mine.drawn[:, :, [at]] - other.drawn[:, :, [at]],

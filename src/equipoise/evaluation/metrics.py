@@ -257,20 +257,20 @@ _OTHERS = (
 INFO: dict[str, MetricInfo] = {**METRICS, **{row.name: row for row in _OTHERS}}
 
 
-def info(name: str, found: object = None) -> MetricInfo:
-    """The metric of a name; `found` is what was measured (a number, a change), which knows a metric of the user's.
+def info(name: str, number: object = None) -> MetricInfo:
+    """The metric of a name; `number` is what was measured (a number, a change), which knows a metric of the user's.
     Other names are made by the functions of paper_metrics.py."""
-    own: MetricInfo | None = getattr(found, "own", None)
+    own: MetricInfo | None = getattr(number, "own", None)
     return own or INFO.get(name) or _info(name, name.replace("_", " "), "of the benchmark's paper", "paper")
 
 
-def shown(found: Iterable[Mapping[str, object]], side: str | None = None, always: bool = False) -> list[MetricInfo]:
+def shown(measured: Iterable[Mapping[str, object]], side: str | None = None, always: bool = False) -> list[MetricInfo]:
     """The metrics of a side that some of these mappings by name have, ours first; with `always` also those
     that were not measured, of texts only the paper's. Without a side those of all outcomes: neither `scores` nor
     `paper`."""
     there: dict[str, object] = {}
-    for one in found:
-        there |= {name: value for name, value in one.items() if name not in there}
+    for numbers in measured:
+        there |= {name: value for name, value in numbers.items() if name not in there}
     ours: list[MetricInfo] = [
         row for name, row in METRICS.items() if name in there or (always and (row.side != "texts" or name in ALWAYS))
     ]
@@ -289,18 +289,20 @@ def kept(own: MetricInfo) -> Metric:
 
 def load_metrics(specs: Sequence[str]) -> list[Metric]:
     """The user's own metrics of `--metric`, each py:module:name."""
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for spec in specs:
         if not is_named(spec):
             raise UserError(
                 f"--metric {spec}: expected py:module:name, a metric of your own; measured in any case: "
                 f"{', '.join(METRICS)}"
             )
-        row = load_named(spec, "a metric (equipoise.evaluation.metrics.Metric)", lambda one: isinstance(one, Metric))
+        row = load_named(
+            spec, "a metric (equipoise.evaluation.metrics.Metric)", lambda value: isinstance(value, Metric)
+        )
         assert isinstance(row, Metric)
-        if row.name in METRICS or row.name in found:
+        if row.name in METRICS or row.name in metrics:
             raise UserError(f"--metric {spec}: there is a metric {row.name!r} already; give yours another name")
         if row.less is not None and row.less not in METRICS:
             raise UserError(f"--metric {spec}: less={row.less!r} names no metric; expected one of {', '.join(METRICS)}")
-        found[row.name] = row.model_copy(update={"spec": spec, "code_sha256": source_sha256(spec)})
-    return list(found.values())
+        metrics[row.name] = row.model_copy(update={"spec": spec, "code_sha256": source_sha256(spec)})
+    return list(metrics.values())

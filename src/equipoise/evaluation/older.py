@@ -17,14 +17,14 @@ def read(value: dict[str, Any]) -> dict[str, Any]:
     averages = ({macro["rule"]: macro} if macro else {}) | metrics.get("averages", {})
     metrics |= {
         "overall": _whole(metrics["overall"]),
-        "by": {tag: {name: _whole(one) for name, one in of.items()} for tag, of in metrics["by"].items()},
-        "averages": {rule: _whole(one) for rule, one in averages.items()},
+        "by": {tag: {name: _whole(numbers) for name, numbers in of.items()} for tag, of in metrics["by"].items()},
+        "averages": {rule: _whole(numbers) for rule, numbers in averages.items()},
         "rule": macro and macro["rule"],
     }
     numbers = metrics["overall"]["metrics"]
-    for name, one in paper.items():
-        numbers |= _paper({_RENAMED.get(key, key) if name == "groups" else key: part for key, part in one.items()})
-    numbers |= {f"text_cosine_{name}": one for name, one in value.get("text_cosines", {}).items()}
+    for name, values in paper.items():
+        numbers |= _paper({_RENAMED.get(key, key) if name == "groups" else key: part for key, part in values.items()})
+    numbers |= {f"text_cosine_{name}": values for name, values in value.get("text_cosines", {}).items()}
     kept = {name: part for name, part in value.items() if name != "text_cosines"}
     return kept | {"schema": SCHEMA + 1, "metrics": metrics}
 
@@ -33,25 +33,25 @@ def _whole(numbers: dict[str, Any]) -> dict[str, Any]:
     """Numbers of some items with their mean scores and graded numbers among the metrics."""
     numbers = dict(numbers)
     means, graded = numbers.pop("mean_scores", None) or {}, dict(numbers.pop("graded", None) or {})
-    counts = {name: one["n"] for name, one in numbers["metrics"].items()}
+    counts = {name: number["n"] for name, number in numbers["metrics"].items()}
     positives, negatives = counts.get("augmented", 0), counts.get("original", 0)
     n = {"caption": numbers["n"], "positive": positives, "negative": negatives}
-    found = {f"mean_score_{text}": _number(one, n[text]) for text, one in means.items()}
+    scores = {f"mean_score_{text}": _number(mean, n[text]) for text, mean in means.items()}
     intervals = graded.pop("intervals", {})
-    for name, one in graded.items():
+    for name, value in graded.items():
         if not name.startswith("n_"):
             of = graded[_OF_PAIRS[name]] if name in _OF_PAIRS else negatives if name == "margin" else positives
-            found[name] = _number(one, numbers["n"] if name == "spread" else of, intervals.get(name))
+            scores[name] = _number(value, numbers["n"] if name == "spread" else of, intervals.get(name))
     return numbers | {
-        "metrics": numbers["metrics"] | {name: one for name, one in found.items() if one["value"] is not None}
+        "metrics": numbers["metrics"] | {name: value for name, value in scores.items() if value["value"] is not None}
     }
 
 
-def _paper(found: dict[str, Any]) -> dict[str, Any]:
+def _paper(numbers: dict[str, Any]) -> dict[str, Any]:
     return {
-        name: _number(one, found.get(f"{name}_n", found.get("n", 0)), found.get(f"{name}_interval"))
-        for name, one in found.items()
-        if isinstance(one, int | float) and name not in _COUNTS and not name.endswith("_n")
+        name: _number(value, numbers.get(f"{name}_n", numbers.get("n", 0)), numbers.get(f"{name}_interval"))
+        for name, value in numbers.items()
+        if isinstance(value, int | float) and name not in _COUNTS and not name.endswith("_n")
     }
 
 

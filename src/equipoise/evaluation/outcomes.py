@@ -75,28 +75,28 @@ class Outcomes:
     @functools.cached_property
     def chance(self) -> stats.Floats:
         """(items, 3): Original, Augmented and Brittleness of a random order of the texts, or of random answers."""
-        found = stats.chance_of_orders(self.positives + 1, self.negatives)
-        for index, one in self.answered.items():
-            found[index] = one.chance
-        return found
+        chance = stats.chance_of_orders(self.positives + 1, self.negatives)
+        for index, answers in self.answered.items():
+            chance[index] = answers.chance
+        return chance
 
     def asked(self, where: Bools, ask: Callable[[ItemScores], bool]) -> Bools:
         """The value of `ask` for the scores of each item of `where`; False for the others."""
-        found = np.zeros(len(self), dtype=bool)
+        values = np.zeros(len(self), dtype=bool)
         for index in np.flatnonzero(where).tolist():
-            found[index] = ask(self.rows[index])
-        return found
+            values[index] = ask(self.rows[index])
+        return values
 
     def of_answers(self, ask: Callable[[Sequence[Answer]], float | None]) -> stats.Floats:
         """The value of `ask` for each item's answers; NaN if it has none or the value is None. Metrics ask the same of
         one outcome several times (who counts, who wins): it is computed once."""
         if ask not in self._said:
-            found = np.full(len(self), np.nan)
+            column = np.full(len(self), np.nan)
             for index, answers in self.rows.having("answers"):
                 if (value := ask(answers)) is not None:
-                    found[index] = value
-            found.flags.writeable = False
-            self._said[ask] = found
+                    column[index] = value
+            column.flags.writeable = False
+            self._said[ask] = column
         return self._said[ask]
 
     @functools.cached_property
@@ -119,10 +119,10 @@ def outcomes_of(scores: Sequence[ItemScores]) -> Outcomes:
     original, augmented = caption > highest_negative, has_positive & (lowest_right > highest_negative)
     brittle = (lowest_right < highest_negative) & (highest_right > highest_negative) & ~tie
     alone = ((index, given) for index, given in columns.having("answers") if math.isnan(caption[index]))
-    answered = {index: verdict(given) for index, given in alone if all(one.right is not None for one in given)}
-    for index, one in answered.items():
-        original[index], augmented[index], brittle[index] = one.original, one.augmented, one.brittle
-        has_negative[index], has_positive[index] = True, one.reworded
+    answered = {index: verdict(given) for index, given in alone if all(answer.right is not None for answer in given)}
+    for index, said in answered.items():
+        original[index], augmented[index], brittle[index] = said.original, said.augmented, said.brittle
+        has_negative[index], has_positive[index] = True, said.reworded
     return Outcomes(
         rows=columns,
         original=original,
@@ -177,14 +177,14 @@ def _means(lists: Lists, values: stats.Floats, skip: int = 0) -> stats.Floats:
     One and two values are most of them, and their sums are exact or correctly rounded as `fsum`'s are.
     """
     first, counts = lists.starts + skip, lists.counts - skip
-    found = np.full(len(counts), math.nan)
-    one, two = first[counts == 1], first[counts == 2]
-    found[counts == 1] = values[one]
-    found[counts == 2] = (values[two] / _SCALE + values[two + 1] / _SCALE) / 2 * _SCALE
+    means = np.full(len(counts), math.nan)
+    single, double = first[counts == 1], first[counts == 2]
+    means[counts == 1] = values[single]
+    means[counts == 2] = (values[double] / _SCALE + values[double + 1] / _SCALE) / 2 * _SCALE
     for index in np.flatnonzero(counts > 2).tolist():
         some = values[first[index] : first[index] + counts[index]].tolist()
-        found[index] = math.fsum(value / _SCALE for value in some) / len(some) * _SCALE
-    return found
+        means[index] = math.fsum(value / _SCALE for value in some) / len(some) * _SCALE
+    return means
 
 
 def _square(item: ItemScores) -> dict[str, bool]:
@@ -192,7 +192,7 @@ def _square(item: ItemScores) -> dict[str, bool]:
     first, and every text its own image; `tie` where one is level with the highest other. Texts of no image come after
     those that have one, and are not asked."""
     shown: list[ItemScores | ImageScores] = [item, *item.negative_images]
-    scores = [[one.caption, *one.negatives] for one in shown]
+    scores = [[scored.caption, *scored.negatives] for scored in shown]
     size = range(len(scores))
     texts = [max(scores[k][other] for other in size if other != k) for k in size]  # the highest wrong text of an image
     images = [max(scores[other][k] for other in size if other != k) for k in size]
@@ -200,34 +200,34 @@ def _square(item: ItemScores) -> dict[str, bool]:
     text = all(own[k] > texts[k] for k in size)
     image = all(own[k] > images[k] for k in size)
     tie = any(own[k] in (texts[k], images[k]) for k in size)
-    found = {"square": True, "two_by_two": len(size) == 2, "text": text, "image": image, "group": text and image}
-    return found | {"tie": tie}
+    verdict = {"square": True, "two_by_two": len(size) == 2, "text": text, "image": image, "group": text and image}
+    return verdict | {"tie": tie}
 
 
-def _right(one: ItemScores | ImageScores) -> list[float]:
-    return [one.caption, *one.positives]
+def _right(scored: ItemScores | ImageScores) -> list[float]:
+    return [scored.caption, *scored.positives]
 
 
 def image_outcomes(scores: Scores) -> ImageOutcomes:
-    found = {field.name: np.zeros(len(scores), dtype=bool) for field in fields(ImageOutcomes)}
+    columns = {field.name: np.zeros(len(scores), dtype=bool) for field in fields(ImageOutcomes)}
     for index, _ in scores.having("negative_images"):
         item = scores[index]
         more = bool(item.positives or item.positive_images)
         bars = [max(values) for values in zip(*map(_right, item.negative_images), strict=True)]  # of each right text
         shown: list[ItemScores | ImageScores] = [item, *item.positive_images]
-        pairs = [pair for one in shown for pair in zip(_right(one), bars, strict=True)]  # all right pairs
+        pairs = [pair for scored in shown for pair in zip(_right(scored), bars, strict=True)]  # all right pairs
         above = any(score > bar for score, bar in pairs)
         level = any(score == bar for score, bar in pairs)
         below = any(score < bar for score, bar in pairs)
-        one = _square(item) if item.paired else {"tie": False}
-        one |= {
+        verdict = _square(item) if item.paired else {"tie": False}
+        verdict |= {
             "asked": True,
             "more": more,
             "original": item.caption > bars[0],
             "augmented": more and not (level or below),
             "brittle": more and above and below and not level,
-            "tie": level or one["tie"],
+            "tie": level or verdict["tie"],
         }
-        for name, value in one.items():
-            found[name][index] = value
-    return ImageOutcomes(**found)
+        for name, value in verdict.items():
+            columns[name][index] = value
+    return ImageOutcomes(**columns)

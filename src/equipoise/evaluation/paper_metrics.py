@@ -30,11 +30,11 @@ def ranks(scores: Sequence[ItemScores]) -> Numbers:
     rank = np.array([1 + sum(value >= s.caption for value in s.negatives) for s in scores if s.negatives])
     if not len(rank):
         return {}
-    found: Numbers = {}
+    numbers: Numbers = {}
     for k in (1, 3, 5, 10):
-        found |= _share(f"recall_at_{k}", (rank <= k).tolist())
+        numbers |= _share(f"recall_at_{k}", (rank <= k).tolist())
     n = len(rank)
-    return found | {"mean_rank": _number(rank.mean(), n), "median_rank": _number(np.median(rank), n)}
+    return numbers | {"mean_rank": _number(rank.mean(), n), "median_rank": _number(np.median(rank), n)}
 
 
 def groups(scores: Sequence[ItemScores]) -> Numbers:
@@ -46,11 +46,11 @@ def groups(scores: Sequence[ItemScores]) -> Numbers:
         if score.answers:
             won = right.setdefault(score.tags["pair"], {}).setdefault(score.tags["ask"], [])
             won.append(score.caption > score.negatives[0])
-    found: Numbers = {}
+    numbers: Numbers = {}
     for name, asked in {"text": ("text",), "image": ("image",), "group": ("text", "image")}.items():
-        whole = [one for one in right.values() if all(len(one.get(side, ())) == 2 for side in asked)]
-        found |= _share(f"{name}_score", [all(all(one[side]) for side in asked) for one in whole])
-    return found
+        whole = [sides for sides in right.values() if all(len(sides.get(side, ())) == 2 for side in asked)]
+        numbers |= _share(f"{name}_score", [all(all(sides[side]) for side in asked) for sides in whole])
+    return numbers
 
 
 def _number(value: float | np.floating[Any], n: int, interval: tuple[float, float] | None = None) -> Number:
@@ -70,15 +70,15 @@ def tot(scores: Sequence[ItemScores]) -> Numbers:
     `TextScores` does not hold them.
     """
     itt = [min([s.caption, *s.positives]) > max(s.negatives) for s in scores if s.positives and s.negatives]
-    found = {"itt": _number(sum(itt) / len(itt), len(itt))} if itt else {}
+    numbers = {"itt": _number(sum(itt) / len(itt), len(itt))} if itt else {}
     asked = [score.text for score in scores if score.text is not None and score.positives and score.negatives]
     if asked:
         wins = []
         for text in asked:
             with_negatives = [*text.caption_negatives, *chain.from_iterable(text.positives_negatives)]
             wins.append(min(text.caption_positives) > max(with_negatives))
-        found |= _share("tot", wins)
-    return found
+        numbers |= _share("tot", wins)
+    return numbers
 
 
 def mirrored(scores: Sequence[ItemScores]) -> Numbers:
@@ -88,7 +88,7 @@ def mirrored(scores: Sequence[ItemScores]) -> Numbers:
     rows whose right sentence beats the wrong one in both wordings, `one_wording` in exactly one of them: Brittleness
     for scores that cannot be compared across wordings. A tie counts for neither.
     """
-    found: Numbers = {}
+    numbers: Numbers = {}
     pairs: dict[tuple[str, str], list[ItemScores]] = {}
     for score in scores:
         pairs.setdefault((score.tags.get("split", ""), score.tags.get("pair", score.id)), []).append(score)
@@ -97,10 +97,10 @@ def mirrored(scores: Sequence[ItemScores]) -> Numbers:
     for (split, _), pair in whole.items():
         for name in dict.fromkeys(("pair", pair[0].tags.get("part", ""))):
             if name:
-                wins.setdefault(f"{name}_{split}", []).append(all(one.caption > max(one.negatives) for one in pair))
+                wins.setdefault(f"{name}_{split}", []).append(all(item.caption > max(item.negatives) for item in pair))
     for name, won in wins.items():
-        found |= _share(name, won)
-    return found | {"incomplete": _number(len(pairs) - len(whole), len(pairs))} | _wordings(scores)
+        numbers |= _share(name, won)
+    return numbers | {"incomplete": _number(len(pairs) - len(whole), len(pairs))} | _wordings(scores)
 
 
 def _wordings(scores: Sequence[ItemScores]) -> Numbers:
@@ -108,10 +108,10 @@ def _wordings(scores: Sequence[ItemScores]) -> Numbers:
     rows: dict[str, list[ItemScores]] = {}
     for score in scores:
         rows.setdefault(score.id.rpartition("/")[2], []).append(score)
-    asked = [row for row in rows.values() if len({one.tags.get("split") for one in row}) == len(row) == 2]
+    asked = [row for row in rows.values() if len({item.tags.get("split") for item in row}) == len(row) == 2]
     if not asked:
         return {}
-    margins = np.array([[one.caption - max(one.negatives) for one in row] for row in asked])
+    margins = np.array([[item.caption - max(item.negatives) for item in row] for row in asked])
     right, wrong = (margins > 0).sum(axis=1), (margins < 0).sum(axis=1)
     counts = np.ones((len(asked), 2))
     wins = np.stack([right == 2, (right == 1) & (wrong == 1)], axis=1).astype(np.float64)
@@ -134,21 +134,21 @@ def truth(scores: Sequence[ItemScores]) -> Numbers:
     """
     value = np.array([s.caption if s.tags["label"] == "true" else s.negatives[0] for s in scores])
     true = np.array([s.tags["label"] == "true" for s in scores])
-    found = {"true": _number(int(true.sum()), len(scores))}
+    numbers = {"true": _number(int(true.sum()), len(scores))}
     clusters = stats.numbered([s.image if s.image is not None else s.id for s in scores])
-    found |= _with_interval("auc", _auc, value, true, clusters)
+    numbers |= _with_interval("auc", _auc, value, true, clusters)
     relation = stats.numbered([s.tags.get("relation", "") for s in scores])
     within = functools.partial(_auc, within=relation)
-    found |= _with_interval("auc_within_relation", within, value, true, clusters, _both_kinds(relation, true))
+    numbers |= _with_interval("auc_within_relation", within, value, true, clusters, _both_kinds(relation, true))
     statement = stats.numbered([s.tags.get("statement", s.id) for s in scores])
     mixed = [(value[at], true[at]) for at in _members(statement) if 0 < true[at].sum() < len(at)]
     shares = [float(np.mean(score[right][:, None] > score[~right][None, :])) for score, right in mixed]
     if n := len(shares):
         drawn = stats.cluster_bootstrap(np.array(shares)[:, None], np.ones((n, 1)))
-        found["same_statement"] = _number(sum(shares) / n, n, stats.share_interval(sum(shares) / n, drawn[:, 0], n))
-    found["majority"] = _number(max(int(true.sum()), int((~true).sum())) / len(true), len(true))
+        numbers["same_statement"] = _number(sum(shares) / n, n, stats.share_interval(sum(shares) / n, drawn[:, 0], n))
+    numbers["majority"] = _number(max(int(true.sum()), int((~true).sum())) / len(true), len(true))
     right = sum(max(int(true[at].sum()), int((~true[at]).sum())) for at in _members(relation))
-    return found | {"majority_by_relation": _number(right / len(true), len(true))}
+    return numbers | {"majority_by_relation": _number(right / len(true), len(true))}
 
 
 def _auc(
@@ -214,14 +214,14 @@ def sets(scores: Sequence[ItemScores]) -> Numbers:
         if "set" in score.tags:
             key = (score.tags.get("split", "all"), score.tags["set"])
             places.setdefault(key, {})[score.tags.get("relation", "")] = score.caption > max(score.negatives)
-    found = {"incomplete": _number(sum(len(one) != 4 for one in places.values()), len(places))} if places else {}
+    numbers = {"incomplete": _number(sum(len(place) != 4 for place in places.values()), len(places))} if places else {}
     for split in sorted({split for split, _ in places}):
         photo_sets = [won for (of_split, _), won in places.items() if of_split == split]
         pairs = [won[a] and won[b] for won in photo_sets for a, b in _OPPOSITE.items() if a in won and b in won]
         whole = [all(won.values()) for won in photo_sets if len(won) == 4]
         for name, wins in {f"{split}_pair": pairs, f"{split}_set": whole}.items():
-            found |= _share(name, wins)
-    return found
+            numbers |= _share(name, wins)
+    return numbers
 
 
 FUNCTIONS: dict[str, Callable[[Sequence[ItemScores]], Numbers]] = {

@@ -70,7 +70,7 @@ class Numbers(_Part):
     @property
     def chance(self) -> dict[str, float]:
         """The values of the metrics that have one."""
-        return {name: one.chance for name, one in self.metrics.items() if one.chance is not None}
+        return {name: number.chance for name, number in self.metrics.items() if number.chance is not None}
 
 
 class ItemNumbers(Numbers):
@@ -133,7 +133,7 @@ class BlindNumbers(_Part):
 
     def best(self, metric: str = "original") -> tuple[str, Number] | None:
         """The baseline with the highest share, and the share."""
-        known = {name: one[metric] for name, one in self.baselines.items() if metric in one}
+        known = {name: numbers[metric] for name, numbers in self.baselines.items() if metric in numbers}
         return max(known.items(), key=lambda pair: pair[1].value) if known else None
 
 
@@ -255,17 +255,17 @@ class Preflight(_Part):
 
     @property
     def wrong(self) -> list[Check]:
-        return [one for one in self.checks if one.verdict == "wrong"]
+        return [check for check in self.checks if check.verdict == "wrong"]
 
     @property
     def fine(self) -> bool:
-        return bool(self.checks) and all(one.verdict == "fine" for one in self.checks)
+        return bool(self.checks) and all(check.verdict == "fine" for check in self.checks)
 
     def words(self) -> str:
         """'14 fine, 1 suspicious (exif rotation)'."""
         if not self.checks:
             return "skipped (--skip-preflight)"
-        named = {verdict: [one.name for one in self.checks if one.verdict == verdict] for verdict in VERDICTS}
+        named = {verdict: [check.name for check in self.checks if check.verdict == verdict] for verdict in VERDICTS}
         return ", ".join(
             f"{len(names)} {verdict}" + (f" ({', '.join(names)})" if verdict != "fine" else "")
             for verdict, names in named.items()
@@ -307,8 +307,8 @@ class RunRecord(_Part):
     @property
     def of_answers(self) -> bool:
         """Whether it has answers and no scores: of a model that answers, or a log."""
-        found = self.metrics.overall.metrics
-        return self.kind == "items" and "refusals" in found and "mean_score_caption" not in found
+        numbers = self.metrics.overall.metrics
+        return self.kind == "items" and "refusals" in numbers and "mean_score_caption" not in numbers
 
     @property
     def trained_on(self) -> str:

@@ -236,13 +236,13 @@ def _record(path: str, text: str) -> RunRecord:
 
 def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
     """Every finished run in or below the folders, in order."""
-    found = []
+    runs = []
     for folder in folders:
         places = [path.parent for path in sorted(folder.rglob("result.json"))] if folder.is_dir() else [folder]
         if not places:
             raise UserError(f"{folder}: no finished run in it (no result.json); make one with `equipoise eval`")
-        found += [(place, read_result(place)) for place in places]
-    return found
+        runs += [(place, read_result(place)) for place in places]
+    return runs
 
 
 @dataclass(frozen=True)
@@ -306,10 +306,10 @@ def joined(runs: Sequence[LoadedRun]) -> LoadedRun:
 
 def find_item_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
     """Those of items; it is an error if there are none."""
-    found = [(place, record) for place, record in find_runs(folders) if record.kind == "items"]
-    if not found:
+    runs = [(place, record) for place, record in find_runs(folders) if record.kind == "items"]
+    if not runs:
         raise UserError(f"{folders[0]}: no finished run of items in it; make one with `equipoise eval`")
-    return found
+    return runs
 
 
 def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[Shown]:

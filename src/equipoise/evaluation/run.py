@@ -267,8 +267,8 @@ def read_benchmarks(
             from equipoise.evaluation.sets.kinds import SetTask, open_set
 
             split = splits[0] if splits else "test"
-            found = open_set(name, source=source, data=data, split=split, templates=templates)
-            tasks.append(SetTask(found))
+            data_set = open_set(name, source=source, data=data, split=split, templates=templates)
+            tasks.append(SetTask(data_set))
             continue
         folder = registry.folder_of(name, source or data)
         items, benchmark = registry.load(name, folder, splits)
@@ -276,8 +276,8 @@ def read_benchmarks(
         benchmark.require_rule(average)
         benchmark.require_tags(items)
         tasks.append(ItemsTask(benchmark.name, items, data or folder, benchmark))
-    labels = [one.name for one in tasks]
-    if templates is not None and all(one.items for one in tasks):
+    labels = [task.name for task in tasks]
+    if templates is not None and all(task.items for task in tasks):
         raise UserError("--templates is only for zero-shot classification; no --bench is one")
     if out is not None and len(set(labels)) < len(labels):
         raise UserError(f"two of {', '.join(labels)} would be kept in one folder of {out}; evaluate them one by one")
@@ -331,8 +331,8 @@ def model_card(model: Model, *, probe: bool) -> ModelCard:
         problems.add("", f"not what JSON can hold ({error})")
     problems.raise_if_any('Expected plain JSON values, for instance {"spec": "mine", "weight_sha256": "..."}')
     if probe and not (card.weight_sha256 or card.digest):
-        found = identity.or_unknown(lambda: identity.of_own(model))
-        card = card.model_copy(update={"state" if found.startswith(run_folder.UNKNOWN) else "digest": found})
+        digest = identity.or_unknown(lambda: identity.of_own(model))
+        card = card.model_copy(update={"state" if digest.startswith(run_folder.UNKNOWN) else "digest": digest})
     if (state := str(getattr(card, "state", ""))).startswith(run_folder.UNKNOWN):
         log.warning("the model %s; so nothing of it is cached, and its run is not read again", state)
     return card

@@ -100,10 +100,10 @@ class Lists:
     @classmethod
     def of(cls, values: Floats, counts: NDArray[np.int64]) -> Lists:
         """All values, and how many of them each list has."""
-        found = cls()
-        found._values.frombytes(np.ascontiguousarray(values, np.float64).tobytes())
-        found._ends.frombytes(counts.cumsum(dtype=np.int64).tobytes())
-        return found
+        lists = cls()
+        lists._values.frombytes(np.ascontiguousarray(values, np.float64).tobytes())
+        lists._ends.frombytes(counts.cumsum(dtype=np.int64).tobytes())
+        return lists
 
     def append(self, numbers: Iterable[float]) -> None:
         self._values.extend(numbers)
@@ -131,10 +131,10 @@ class Lists:
     def reduced(self, by: np.ufunc, empty: float, values: NDArray[Any] | None = None) -> NDArray[Any]:
         """One value a list (np.maximum: its highest), `empty` for an empty one; of other `values` where given."""
         values, there = self.values if values is None else values, self.counts > 0
-        found = np.full(len(there), empty, values.dtype)
+        reduced = np.full(len(there), empty, values.dtype)
         if there.any():
-            found[there] = by.reduceat(values, self.starts[there])
-        return found
+            reduced[there] = by.reduceat(values, self.starts[there])
+        return reduced
 
 
 class Scores(Sequence[ItemScores]):
@@ -161,22 +161,22 @@ class Scores(Sequence[ItemScores]):
     @classmethod
     def of_items(cls, items: Sequence[Item], values: Floats) -> Scores:
         """The scores of items without alternative images: `values` has every text of each, in order."""
-        found = cls()
+        scores = cls()
         tags: dict[object, dict[str, str]] = {}
         for item in items:
-            found.ids.append(item.id)
-            found.images.append(None if item.image is None else item.image.path)
-            found.tags.append(tags.setdefault((*item.tags.items(),), item.tags))
+            scores.ids.append(item.id)
+            scores.images.append(None if item.image is None else item.image.path)
+            scores.tags.append(tags.setdefault((*item.tags.items(),), item.tags))
         right = np.array([1 + len(item.positives) for item in items], np.int64)
-        found._fill(values, right, np.array([len(item.negatives) for item in items], np.int64))
-        return found
+        scores._fill(values, right, np.array([len(item.negatives) for item in items], np.int64))
+        return scores
 
     def like(self, values: Floats) -> Scores:
         """Other scores of the same texts, in the order of `of_items`."""
-        found = Scores()
-        found.ids, found.images, found.tags = self.ids, self.images, self.tags
-        found._fill(values, self.right.counts, self.negatives.counts)
-        return found
+        scores = Scores()
+        scores.ids, scores.images, scores.tags = self.ids, self.images, self.tags
+        scores._fill(values, self.right.counts, self.negatives.counts)
+        return scores
 
     def _fill(self, values: Floats, right: NDArray[np.int64], negatives: NDArray[np.int64]) -> None:
         widths = right + negatives
@@ -218,8 +218,8 @@ class Scores(Sequence[ItemScores]):
         for index, (id_, image, tags) in enumerate(zip(self.ids, self.images, self.tags, strict=True)):
             caption, *positives = next(right)
             lists = {"positives": positives, "negatives": next(negatives)}
-            found = {"id": id_, "image": image, "caption": caption, **lists, "tags": tags}
-            yield vars(self[index]) if index in self._rest else found
+            row = {"id": id_, "image": image, "caption": caption, **lists, "tags": tags}
+            yield vars(self[index]) if index in self._rest else row
 
     def having(self, field: str) -> Iterator[tuple[int, Any]]:
         """Index and value of the rows that have one of the fields that few have."""
@@ -289,12 +289,12 @@ def require_finite(scores: Iterable[ItemScores], subject: str) -> None:
     if isinstance(scores, Scores) and scores.all_finite():
         return
     for score in scores:
-        for one in score.images():
-            if score.answers or math.isfinite(one.caption + sum(one.positives) + sum(one.negatives)):
+        for scored in score.images():
+            if score.answers or math.isfinite(scored.caption + sum(scored.positives) + sum(scored.negatives)):
                 continue  # the usual case; a sum may also overflow, so the others are looked at one by one
-            for field, values in (("caption", [one.caption]), *((f, getattr(one, f)) for f in _LISTS)):
+            for field, values in (("caption", [scored.caption]), *((f, getattr(scored, f)) for f in _LISTS)):
                 bad = [value for value in values if not math.isfinite(value)]
                 if bad:
-                    where = field if one is score else f"{field} of {one.image or 'an alternative image'}"
+                    where = field if scored is score else f"{field} of {scored.image or 'an alternative image'}"
                     problems.add(f"item {score.id!r}", f"{where}: expected finite scores, found {bad[0]}")
     problems.raise_if_any("A model that gives such scores is broken for these items: look at its weights and dtype.")

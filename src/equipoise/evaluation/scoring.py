@@ -106,22 +106,22 @@ def score_items(
         model, how.batch_size, pairs.PAIR_CODE if kind == "pairs" else EMBEDDING_CODE
     )
     store = cache if cache is not None and known else EmbeddingCache(None)
-    found: Work
+    work: Work
     with CacheWriter(store) as keeper:
         if kind == "taught":
-            found = Work()
+            work = Work()
         elif kind == "answers":
             from equipoise.evaluation.asking.live import answers_of  # most models give scores
 
-            found = answers_of(model, usable, source, how, ask or Ask(), until, seed)
+            work = answers_of(model, usable, source, how, ask or Ask(), until, seed)
         elif kind == "pairs":
-            found = pairs.score_all(model, usable, source, how, store, keeper)
+            work = pairs.score_all(model, usable, source, how, store, keeper)
         else:
             refs = (ref for item in usable for ref in item.images())
             strings = (text for item in usable for text in item.texts())
-            found = embed(model, refs, strings, source, how, store, keeper)
-        _tell_kept(model, found.counts)
-        if bad := found.bad:
+            work = embed(model, refs, strings, source, how, store, keeper)
+        _tell_kept(model, work.counts)
+        if bad := work.bad:
             if not allow_missing:
                 raise UserError(
                     f"{len(bad):,} images {source} cannot be used:\n{listed(list(bad.values()))}\nAll others are done "
@@ -138,25 +138,25 @@ def score_items(
             _refuse_all(items, skipped)
         started = time.monotonic()
         between, alike = {}, []
-        if isinstance(found, Embedded):
-            texts = TextRows.of(usable, found)
-            rows = _cosine_rows(usable, found, texts, text_scores)
-            between, alike = _text_cosines(found, texts), _read_alike(usable, found, texts)
+        if isinstance(work, Embedded):
+            texts = TextRows.of(usable, work)
+            rows = _cosine_rows(usable, work, texts, text_scores)
+            between, alike = _text_cosines(work, texts), _read_alike(usable, work, texts)
         else:
-            rows = _rows(kind, model, usable, found)
+            rows = _rows(kind, model, usable, work)
         require_finite(rows, "the model's scores")
-        seconds = found.seconds | {"cosines": time.monotonic() - started}
+        seconds = work.seconds | {"cosines": time.monotonic() - started}
     seconds["kept"] = time.monotonic() - started - seconds["cosines"]
-    return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds, alike, between)
+    return Scoring(rows, skipped, work.digests, work.counts | {"items": len(rows)}, seconds, alike, between)
 
 
-def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any) -> Scores:
+def _rows(kind: str, model: Any, usable: Sequence[Item], work: Any) -> Scores:
     if kind == "taught":
         return taught_rows(usable, model.score_taught(usable))
     if kind == "answers":
         wanted = {item.id for item in usable}
-        return Scores(row for row in found.rows if row.id in wanted)
-    return Scores(_row(i, [found.scores[ref][text] for ref in i.images() for text in i.texts()]) for i in usable)
+        return Scores(row for row in work.rows if row.id in wanted)
+    return Scores(_row(i, [work.scores[ref][text] for ref in i.images() for text in i.texts()]) for i in usable)
 
 
 def taught_rows(items: Sequence[Item], scores: Sequence[list[float]], like: Scores | None = None) -> Scores:
@@ -364,28 +364,28 @@ def _text_cosines(embedded: Embedded, texts: TextRows) -> dict[str, NDArray[np.f
     owner, place = texts.owner, texts.place
     captions = np.repeat(texts.rows[texts.starts], texts.each)
     is_right = place < np.repeat(texts.right, texts.each)
-    found = {}
+    means = {}
     for name, wanted in (("text_cosine_positive", is_right & (place > 0)), ("text_cosine_negative", ~is_right)):
         values = cosines(embedded.texts, embedded.texts, captions[wanted], texts.rows[wanted])
         counts = np.bincount(owner[wanted], minlength=len(texts.each))
         sums = np.bincount(owner[wanted], values, len(texts.each))
-        found[name] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return found
+        means[name] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return means
 
 
 def cosines(left: Vector, right: Vector, lefts: NDArray[np.int64], rights: NDArray[np.int64]) -> NDArray[np.float64]:
     """left[l] . right[r] of each pair (l, r), in float64. Each is summed by itself: its neighbours change no bit."""
-    found = np.empty(len(lefts))
+    sums = np.empty(len(lefts))
 
     def multiply(start: int) -> None:
         part = slice(start, start + PAIRS)
         products = left[lefts[part]].astype(np.float64)
         products *= right[rights[part]]
-        products.sum(axis=1, out=found[part])
+        products.sum(axis=1, out=sums[part])
 
     with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(multiply, range(0, len(lefts), PAIRS)))
-    return found
+    return sums
 
 
 def _text_scores(items: Sequence[Item], texts: Sequence[Sequence[int]], vectors: Vector) -> Iterator[TextScores]:
@@ -394,7 +394,7 @@ def _text_scores(items: Sequence[Item], texts: Sequence[Sequence[int]], vectors:
     for item, rows in zip(items, texts, strict=True):
         positives, negatives = rows[1 : 1 + len(item.positives)], rows[1 + len(item.positives) :]
         pairs += [(rows[0], other) for other in (*positives, *negatives)]
-        pairs += [(one, other) for one in positives for other in negatives]
+        pairs += [(positive, negative) for positive in positives for negative in negatives]
     both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     values = iter(cosines(vectors, vectors, both[:, 0], both[:, 1]).tolist())
     for item in items:

@@ -126,12 +126,12 @@ class ItemsTask(Task):
         self, model: Model, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
     ) -> tuple[Fields, Lines]:
         metrics, outcomes, items = [*ROWS, *self.own], outcomes_of(scoring.rows), self.items
-        found = from_texts() if len(outcomes) == len(items) else None
-        if found is None:  # the baselines learn only from items that were scored, and the ceilings bound those
+        known = from_texts() if len(outcomes) == len(items) else None
+        if known is None:  # the baselines learn only from items that were scored, and the ceilings bound those
             there = set(outcomes.rows.ids)
             items = [item for item in items if item.id in there]
-            found = replace(self, items=items).from_texts(context, seed)
-        blind, bounds = found
+            known = replace(self, items=items).from_texts(context, seed)
+        blind, bounds = known
         measured = measure(outcomes, self.benchmark, seed, metrics=metrics)
         cosines = {name: mean_number(values, outcomes.cluster) for name, values in scoring.text_cosines.items()}
         seen = trained_on(model, self.items)

@@ -62,10 +62,10 @@ class Request(NamedTuple):
 
 def by_photo(items: Sequence[Item], seed: int | None = None) -> list[list[Item]]:
     """The items of each photo together; in random order with a seed, so that any beginning is a fair sample."""
-    found: dict[tuple[ImageRef, ...], list[Item]] = {}
+    by_images: dict[tuple[ImageRef, ...], list[Item]] = {}
     for item in items:
-        found.setdefault(item.shown(), []).append(item)
-    groups = list(found.values())
+        by_images.setdefault(item.shown(), []).append(item)
+    groups = list(by_images.values())
     if seed is not None:
         random.Random(seed).shuffle(groups)
     return groups
@@ -115,7 +115,7 @@ def ask_all(
     rows: dict[str, ItemScores] = {}
     done = named = kept = 0
     with progress(total, "questions", "questions") as advance, _Stream(model, store, batch_size) as stream:
-        for _, about in groupby(stream(wanted), key=lambda one: one[0].photo):
+        for _, about in groupby(stream(wanted), key=lambda answered: answered[0].photo):
             answers: dict[str, list[Answer]] = {}
             of_photo: dict[str, Item] = {}
             for request, said, was_kept in about:
@@ -136,7 +136,7 @@ def ask_all(
                 break
     found.rows = [rows[item.id] for item in items if item.id in rows]
     used = {ref.path for item in items if item.id in rows for ref in item.shown()}  # more were read ahead
-    found.bad, found.digests = photos.bad, {path: one for path, one in photos.digests.items() if path in used}
+    found.bad, found.digests = photos.bad, {path: digest for path, digest in photos.digests.items() if path in used}
     found.counts = {"answers": done, "answers_kept": kept, "images": len(used)}
     return found
 
@@ -198,24 +198,24 @@ class _Stream:
         new = [request for request, known in batch if known is None]
         said: dict[str, str | None] = {}
         if new:
-            shown = [one.pictures[0] if len(one.pictures) == 1 else one.pictures for one in new]
-            given = self._model.answer(shown, [one.asked.prompt for one in new])
+            shown = [request.pictures[0] if len(request.pictures) == 1 else request.pictures for request in new]
+            given = self._model.answer(shown, [request.asked.prompt for request in new])
             if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != len(new):
                 raise UserError(f"{spec_of(self._model)}: answer: expected a list of {len(new)} texts, found {given!r}")
             for request, text in zip(new, given, strict=True):
                 said[request.key] = None if text is None else str(text)
                 if text is not None:
                     self._store.put(request.key, Kept(str(text), "stop"))
-        return [(one, known.text if known else said[one.key], known is not None) for one, known in batch]
+        return [(request, known.text if known else said[request.key], known is not None) for request, known in batch]
 
 
-def _batches(found: Iterable[tuple[Request, Kept | None]], size: int) -> Iterator[list[tuple[Request, Kept | None]]]:
+def _batches(requests: Iterable[tuple[Request, Kept | None]], size: int) -> Iterator[list[tuple[Request, Kept | None]]]:
     """Lists with at most `size` requests that have no answer yet."""
     batch: list[tuple[Request, Kept | None]] = []
     new = 0
-    for one in found:
-        batch.append(one)
-        new += one[1] is None
+    for request in requests:
+        batch.append(request)
+        new += request[1] is None
         if new >= size or len(batch) >= 1000:
             yield batch
             batch, new = [], 0
@@ -232,9 +232,9 @@ def answers_of(
         raise UserError("questions are asked by one process; leave out torchrun")
     known = of_model(model, how.batch_size, ANSWER_CODE)
     folder = None if known is None or how.cache is None or how.cache.path is None else str(how.cache.path.parent)
-    found = ask_all(model, items, source, ask, Answers(folder), known or "", how.batch_size, until, seed)
-    if kept := found.counts["answers_kept"]:
-        log.warning("%s", from_cache(found.counts["answers"], kept))
-    if found.stopped:
-        found.counts["stopped_after"] = len(found.digests)
-    return found
+    said = ask_all(model, items, source, ask, Answers(folder), known or "", how.batch_size, until, seed)
+    if kept := said.counts["answers_kept"]:
+        log.warning("%s", from_cache(said.counts["answers"], kept))
+    if said.stopped:
+        said.counts["stopped_after"] = len(said.digests)
+    return said

@@ -34,14 +34,14 @@ class Plan:
 
     def lines(self, price: tuple[float, float] | None) -> list[str]:
         by_kind = ", ".join(f"{count:,} {kind}" for kind, count in self.requests.items())
-        found = [f"{self.total:,} requests: {by_kind}"]
-        found.append(
+        lines = [f"{self.total:,} requests: {by_kind}"]
+        lines.append(
             f"{self.pictures:,} pictures, sent {self.sent:,} times; about {self.tokens:,} tokens in ({PICTURE} a "
             f"picture) and {self.answers:,} out"
         )
         if price is not None:
-            found.append(f"about ${self.cost(price):,.2f} at ${price[0]:g} and ${price[1]:g} a million tokens")
-        return found
+            lines.append(f"about ${self.cost(price):,.2f} at ${price[0]:g} and ${price[1]:g} a million tokens")
+        return lines
 
     def to_json(self, price: tuple[float, float] | None) -> str:
         about = {"requests": self.requests, "total": self.total, "pictures": self.pictures, "tokens_in": self.tokens}
@@ -61,7 +61,7 @@ def plan(items: Sequence[Item], ask: Ask, checks: int = 0) -> Plan:
             sent += len(item.shown())
             characters += len(asked.prompt)
     total, order = kinds.total(), ["checks of the model", "questions"]
-    by_kind = dict(sorted(kinds.items(), key=lambda one: order.index(one[0]) if one[0] in order else len(order)))
+    by_kind = dict(sorted(kinds.items(), key=lambda kind: order.index(kind[0]) if kind[0] in order else len(order)))
     tokens = math.ceil(characters / LETTERS) + PICTURE * sent
     return Plan(by_kind, len(pictures), sent + checks, tokens + checks * PICTURE, ANSWER * total)
 
@@ -74,6 +74,6 @@ def parse_price(text: str | None) -> tuple[float, float] | None:
         price = [float(part) for part in text.split(",")]
     except ValueError:
         price = []
-    if len(price) != 2 or not all(0 <= one < math.inf for one in price):
+    if len(price) != 2 or not all(0 <= dollars < math.inf for dollars in price):
         raise UserError(f"--price {text}: expected dollars for a million tokens in and out, as in --price 2.5,10")
     return price[0], price[1]

@@ -30,7 +30,7 @@ def option_of(said: str, options: Sequence[str], lettered: bool) -> int | None:
     if first := re.match(rf"^\W*{_LEAD}\W*([{letters}])(?=\s*$|\s*[).:,;\]*\n]|\s+-)", said, re.IGNORECASE):
         return letters.index(first[1].upper())
     marked = rf"(?:(?i:option|answer|caption|choice)(?: is)?:?\W*|\(|\*\*)([{letters}])(?=[).:,\]*]|\s|$)"
-    named = {one.upper() for one in re.findall(marked, said)}
+    named = {letter.upper() for letter in re.findall(marked, said)}
     if len(named) == 1:
         return letters.index(named.pop())
     plain = _plain(said)
@@ -71,11 +71,11 @@ def shares(answered: Iterable[tuple[Mapping[str, Any], str | None]]) -> dict[str
     by_item: dict[str, list[tuple[Mapping[str, Any], str | None]]] = defaultdict(list)
     for row, choice in answered:
         by_item[row["item"]].append((row, choice))
-    found: dict[str, list[float]] = {name: [] for name in SHARES}
+    outcomes: dict[str, list[float]] = {name: [] for name in SHARES}
     for given in by_item.values():
         right = [choice == row["truth"] for row, choice in given]
-        found["accuracy"].append(sum(right) / len(right))
-        found["right_every_time"].append(all(right))
+        outcomes["accuracy"].append(sum(right) / len(right))
+        outcomes["right_every_time"].append(all(right))
         wordings: dict[str, list[bool]] = defaultdict(list)
         orders: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         for (row, choice), won in zip(given, right, strict=True):
@@ -84,10 +84,10 @@ def shares(answered: Iterable[tuple[Mapping[str, Any], str | None]]) -> dict[str
                 if choice is not None:
                     orders[row["about"], row["wording"]][row["order"]] = choice
         every = [all(won) for won in wordings.values()]
-        found["original"].append(all(wordings["caption"]))
+        outcomes["original"].append(all(wordings["caption"]))
         if len(every) > 1:
-            found["augmented"].append(all(every))
-            found["brittleness"].append(any(every) and not all(every))
+            outcomes["augmented"].append(all(every))
+            outcomes["brittleness"].append(any(every) and not all(every))
         if several := [choices for choices in orders.values() if len(choices) > 1]:
-            found["order_flips"].append(any(len(set(choices.values())) > 1 for choices in several))
-    return {name: sum(values) / len(values) for name, values in found.items() if values}
+            outcomes["order_flips"].append(any(len(set(choices.values())) > 1 for choices in several))
+    return {name: sum(values) / len(values) for name, values in outcomes.items() if values}

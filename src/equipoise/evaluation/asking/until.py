@@ -68,9 +68,9 @@ def parse_until(text: str) -> Until:
     if name not in known:
         raise UserError(f"--until {text}: expected METRIC:POINTS, as in brittleness:2.{did_you_mean(name, known)}")
     try:
-        found = float(points)
+        width = float(points)
     except ValueError:
-        found = 0.0
-    if not 0.1 <= found <= 50:
+        width = 0.0
+    if not 0.1 <= width <= 50:
         raise UserError(f"--until {text}: expected a number of points from 0.1 to 50 after the metric")
-    return Until(name, found)
+    return Until(name, width)

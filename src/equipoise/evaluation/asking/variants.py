@@ -47,16 +47,16 @@ def parse_ask(text: str, template: str | None = None) -> Ask:
     """`wordings,orders,prompts:5,repeats:2`; `once` asks every question once."""
     if template is not None and "{options}" not in template and "{question}" not in template:
         raise UserError(f"template={template!r}: expected {{question}} or {{options}} in it, which are filled in")
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for part in [] if text.strip() == "once" else filter(None, map(str.strip, text.split(","))):
         name, colon, count = part.partition(":")
         if name not in _MOST:
             raise UserError(f"--ask {part}: expected {', '.join(_MOST)} or once.{did_you_mean(name, _MOST)}")
         if colon and not (count.isdecimal() and 1 <= int(count) <= _MOST[name]):
             raise UserError(f"--ask {part}: expected a number from 1 to {_MOST[name]} after {name}:")
-        found[name] = int(count) if colon else _USUAL[name]
-    several = {name: found.get(name, 1) for name in ("orders", "prompts", "repeats")}
-    return Ask("wordings" in found, template=template, **several)
+        counts[name] = int(count) if colon else _USUAL[name]
+    several = {name: counts.get(name, 1) for name in ("orders", "prompts", "repeats")}
+    return Ask("wordings" in counts, template=template, **several)
 
 
 class Asked(NamedTuple):

@@ -78,16 +78,16 @@ def measured_difference(
 
 def shared_metrics(runs: Sequence[LoadedRun]) -> list[Metric]:
     """The metrics that all runs have and that some item is asked; one of the user's own must be the same in all."""
-    found = runs[0].metrics
+    metrics = runs[0].metrics
     for run in runs[1:]:
         own = {row.name: row.own for row in run.metrics}
-        found = [row for row in found if row.name in own]
-        if other := [row for row in found if row.own != own[row.name]]:
+        metrics = [row for row in metrics if row.name in own]
+        if other := [row for row in metrics if row.own != own[row.name]]:
             raise UserError(
                 f"{runs[0].folder} and {run.folder}: the metric {other[0].name!r} is not the same in both: "
                 f"{other[0].spec} was changed between them. Evaluate one of them again."
             )
-    asked = [row for row in found if not np.isnan(row.column(runs[0].outcomes)).all()]
+    asked = [row for row in metrics if not np.isnan(row.column(runs[0].outcomes)).all()]
     names = {row.name for row in asked}
     return [row for row in asked if row.less is None or row.less in names]  # an effect needs repeats
 
@@ -109,8 +109,8 @@ def average(
 
     return Numbers(
         n=int(groups.kept.sum()),
-        ties=ties(lambda one: one.tie),
-        image_ties=ties(lambda one: one.images.tie) if outcomes.images.asked.any() else None,
+        ties=ties(lambda each: each.tie),
+        image_ties=ties(lambda each: each.images.tie) if outcomes.images.asked.any() else None,
         metrics={
             row.name: number_of(row, measured, at, asked[at])
             for at, row in enumerate(metrics)
@@ -126,10 +126,10 @@ def per_item(outcomes: Outcomes, metrics: Sequence[Metric]) -> stats.Floats:
 
 
 def leaves_of(run: LoadedRun, path: Sequence[str], least: int) -> Leaves:
-    found = leaves(run.outcomes.tags, path, least)
-    if found is None:
+    groups = leaves(run.outcomes.tags, path, least)
+    if groups is None:
         raise UserError(f"{run.folder}: no group of {'/'.join(path)} has {least} items or more, so nothing is averaged")
-    return found
+    return groups
 
 
 def grouped(values: stats.Floats, outcomes: Outcomes, groups: Leaves, seed: int, resamples: int) -> stats.Average:

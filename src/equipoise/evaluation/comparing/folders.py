@@ -76,18 +76,22 @@ def compare_folders(
     folders = [seeds_of(name) for name in names]
     runs = {folder: by_benchmark(folder) for seeds in folders for folder in seeds}
     held = [  # of each model, the runs of each benchmark that all its seeds have
-        {name: [runs[one][name] for one in seeds] for name in runs[seeds[0]] if all(name in runs[one] for one in seeds)}
+        {
+            name: [runs[one][name] for one in seeds]
+            for name in runs[seeds[0]]
+            if all(name in runs[folder] for folder in seeds)
+        }
         for seeds in folders
     ]
-    found, flipped = [], []
+    comparisons, flipped = [], []
     left_out: dict[str, None] = {}  # in order, each once
     warnings: dict[str, None] = {}
 
     @functools.cache
     def read(index: int, benchmark: str) -> Model:
-        one = Model(names[index], [load_run(folder) for folder in held[index][benchmark]])
-        require_seeds(one)
-        return one
+        model = Model(names[index], [load_run(folder) for folder in held[index][benchmark]])
+        require_seeds(model)
+        return model
 
     for other in range(1, len(names)):
         shared = [name for name in held[0] if name in held[other]]
@@ -108,13 +112,15 @@ def compare_folders(
             if first & second:
                 warnings[f"{name}: run {other + 1} is the first run itself, so they cannot differ"] = None
             if read_result(sides[0][0]).kind != "items":
-                found.append(compare_sets(name, names[0], names[other], sides, seed))
+                comparisons.append(compare_sets(name, names[0], names[other], sides, seed))
                 flipped.append(Flips(0, 0, 0, [], []))
                 continue
             before, after = read(0, name), read(other, name)
             rule, path, least = rule_of(before.runs[0], average)
             numbers = compare_models(before.runs, after.runs, seed, path, least)
-            found.append(Comparison(benchmark=name, average=rule, before=names[0], after=names[other], **dict(numbers)))
+            comparisons.append(
+                Comparison(benchmark=name, average=rule, before=names[0], after=names[other], **dict(numbers))
+            )
             flipped.append(flips(before, after, most, flipped_on))
     groups = {}
     for name in held[0] if len(names) > 2 else ():
@@ -128,7 +134,7 @@ def compare_folders(
                 if row.less is None and (placed := place(all_of_it, row.name, path, least, seed))
             }
     named = " ".join(",".join(map(str, side)) for side in sides)
-    return Compared(corrected(found), flipped, groups, list(left_out), list(warnings), named)
+    return Compared(corrected(comparisons), flipped, groups, list(left_out), list(warnings), named)
 
 
 def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Path]], seed: int) -> Comparison:
@@ -169,7 +175,7 @@ def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Pat
 
 def _unpaired(before: Metrics, after: Metrics) -> dict[str, Change]:
     """after - before with Newcombe's interval of two independent shares: wider than a paired one, which needs items."""
-    found = {}
+    changes = {}
     for name, first in before.overall.metrics.items():
         second = after.overall.metrics.get(name)
         if second is None:
@@ -179,27 +185,29 @@ def _unpaired(before: Metrics, after: Metrics) -> dict[str, Change]:
         value = second.value - first.value
         low = value - math.hypot(second.value - low2, high1 - first.value)
         high = value + math.hypot(high2 - second.value, first.value - low1)
-        found[name] = Change(difference=value, interval=Interval(low, high))
-    return found
+        changes[name] = Change(difference=value, interval=Interval(low, high))
+    return changes
 
 
-def corrected(found: Sequence[Comparison]) -> list[Comparison]:
+def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The p-values corrected for all that are printed together: every metric of every comparison."""
     tested = [
         (index, metric, change)
-        for index, one in enumerate(found)
-        for metric, change in one.changes.items()
+        for index, comparison in enumerate(comparisons)
+        for metric, change in comparison.changes.items()
         if change.p is not None
     ]
     adjusted = holm([change.p or 0.0 for _, _, change in tested])
-    updates = [dict(one.changes) for one in found]
+    updates = [dict(comparison.changes) for comparison in comparisons]
     for (index, metric, change), p_value in zip(tested, adjusted, strict=True):
         updates[index][metric] = change.model_copy(update={"adjusted": p_value})
-    return [one.model_copy(update={"changes": more}) for one, more in zip(found, updates, strict=True)]
+    return [
+        comparison.model_copy(update={"changes": more}) for comparison, more in zip(comparisons, updates, strict=True)
+    ]
 
 
 def _all(seeds: Sequence[dict[str, Path]]) -> list[str]:
-    return list(dict.fromkeys(name for one in seeds for name in one))
+    return list(dict.fromkeys(name for places in seeds for name in places))
 
 
 def rule_of(run: LoadedRun, wanted: str | None) -> tuple[str, list[str], int]:
@@ -217,22 +225,22 @@ def rule_of(run: LoadedRun, wanted: str | None) -> tuple[str, list[str], int]:
 
 
 def own_metrics(folders: Sequence[Path]) -> list[str]:
-    found = [record for folder in folders for _, record in find_runs([folder])]
-    return sorted({metric.name for record in found for metric in record.settings.metrics})
+    records = [record for folder in folders for _, record in find_runs([folder])]
+    return sorted({metric.name for record in records for metric in record.settings.metrics})
 
 
 def by_benchmark(folder: Path) -> dict[str, Path]:
     """The run of each benchmark below a folder; two of one benchmark are refused, as either could be meant."""
-    found: dict[str, Path] = {}
+    places: dict[str, Path] = {}
     for where, record in find_runs([folder]):
         name = record.benchmark.name
-        if name in found:
+        if name in places:
             raise UserError(
-                f"{folder}: holds more than one run of {name}, for instance {found[name]} and {where}. "
+                f"{folder}: holds more than one run of {name}, for instance {places[name]} and {where}. "
                 "Name the folder that holds the one you mean."
             )
-        found[name] = where
-    return found
+        places[name] = where
+    return places
 
 
 @dataclass(frozen=True)
@@ -281,7 +289,9 @@ def flips(first: Model, second: Model, most: int, metric: str = "original") -> F
     if known is None:
         return Flips(0, 0, 0, [], [], metric)
     asked = [known, *(row for row in first.runs[0].metrics if row.name == known.less)]
-    was, now = (np.mean([per_item(run.outcomes, asked)[:, 0] for run in one.runs], axis=0) for one in (first, second))
+    was, now = (
+        np.mean([per_item(run.outcomes, asked)[:, 0] for run in model.runs], axis=0) for model in (first, second)
+    )
     moved: np.ndarray = np.nan_to_num(now - was) * (1 if known.better == "high" else -1)
     margins = [_mean_margins(model) for model in (first, second)]
     far = np.nan_to_num(np.abs(margins[1] - margins[0]))
@@ -311,29 +321,29 @@ def _gained(moved: np.ndarray) -> float:
 
 def _mean_margins(model: Model) -> np.ndarray:
     """NaN where the scores of a run stand for right and wrong."""
-    found: np.ndarray = np.mean([_margins(run.rows) for run in model.runs], axis=0)
+    margins: np.ndarray = np.mean([_margins(run.rows) for run in model.runs], axis=0)
     unknown = any(is_outcomes_only(record) for run in model.runs for record in run.records)
-    return np.full_like(found, np.nan) if unknown else found
+    return np.full_like(margins, np.nan) if unknown else margins
 
 
 def _margins(scores: Scores) -> np.ndarray:
     """By column: a million rows as objects take a minute. NaN for answers alone."""
     captions = scores.right.values[scores.right.starts]
     level = np.where(np.isnan(captions), np.nan, 0.0)
-    found: np.ndarray = np.where(
+    margins: np.ndarray = np.where(
         scores.negatives.counts > 0, captions - scores.negatives.reduced(np.maximum, -np.inf), level
     )
-    return found
+    return margins
 
 
 def _tags(rows: Sequence[dict[str, str]], moved: np.ndarray, most: int) -> list[FlippedTag]:
-    found = [
+    tags = [
         FlippedTag(tag, value, len(places), _gained(moved[places]), _gained(-moved[places]))
         for (tag, value), places in _holding(rows).items()
         if _LEAST <= len(places) < len(rows)
     ]
-    changed = [one for one in found if one.gained or one.lost]
-    return sorted(changed, key=lambda one: (-abs(one.net), -(one.gained + one.lost), one.tag, one.value))[:most]
+    changed = [tag for tag in tags if tag.gained or tag.lost]
+    return sorted(changed, key=lambda tag: (-abs(tag.net), -(tag.gained + tag.lost), tag.tag, tag.value))[:most]
 
 
 def _holding(rows: Sequence[dict[str, str]]) -> dict[tuple[str, str], np.ndarray]:

@@ -71,22 +71,24 @@ def read_gate(text: str, strict: bool = False, own: Sequence[str] = ()) -> Gate:
     return Gate(metric, value, strict)
 
 
-def check_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Passed]:
+def check_gates(gates: Sequence[Gate], comparisons: Sequence[Comparison]) -> list[Passed]:
     """Every gate on every comparison; a metric that was not measured is an error, never a pass."""
     passed = []
     for gate in gates:
-        for one in found:
-            change = one.changes.get(gate.metric)
+        for comparison in comparisons:
+            change = comparison.changes.get(gate.metric)
             if change is None:
                 raise UserError(
-                    f"{gate.option}: {one.benchmark} has no {gate.metric} "
+                    f"{gate.option}: {comparison.benchmark} has no {gate.metric} "
                     "(none of its items is asked), so nothing could fail"
                 )
             about = info(gate.metric, change)
             if change.detectable is not None and change.detectable > 1 and change.own is None:
+                first, second = comparison.runs
                 raise UserError(
-                    f"{gate.option}: {one.benchmark} ({one.n:,} items, {one.runs[0]} and {one.runs[1]} runs) decides "
-                    "nothing: even a loss of 100 points would often pass. Use more items, at least eight, or more seeds"
+                    f"{gate.option}: {comparison.benchmark} ({comparison.n:,} items, {first} and {second} runs) "
+                    "decides nothing: even a loss of 100 points would often pass. Use more items, at least eight, or "
+                    "more seeds"
                 )
             sign = 1 if about.better == "low" else -1
             most = math.inf if change.own else 200 if about.less else 100  # the largest loss that exists, in points
@@ -97,6 +99,6 @@ def check_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Pass
             least = 0.0 if gate.strict else gate.points
             visible = None if change.detectable is None else least + 100 * change.detectable
             visible = None if visible is None or visible > most else visible
-            said = (gate.metric, gate.points, one.benchmark, one.after, loss, low, high, visible, verdict)
+            said = (gate.metric, gate.points, comparison.benchmark, comparison.after, loss, low, high, visible, verdict)
             passed.append(Passed(*said, gate.strict, change.adjusted))
     return passed

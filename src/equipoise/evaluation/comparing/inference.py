@@ -40,8 +40,8 @@ def sign_flip_sums(changes: Floats, seed: int = 0, flips: int = FLIPS) -> Floats
         signs = some.reshape(rows, len(held))
         sums[done : done + rows] = signs.astype(parts.dtype) @ parts
         done += rows
-    found: Floats = (2 * sums - parts.sum(axis=0, dtype=np.float64)) * scale  # what is not added is taken away
-    return found
+    flipped: Floats = (2 * sums - parts.sum(axis=0, dtype=np.float64)) * scale  # what is not added is taken away
+    return flipped
 
 
 def _bits(rng: np.random.Generator, count: int) -> NDArray[np.uint8]:
@@ -86,9 +86,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = np.argsort(p_values, kind="stable")
     count = len(order)
     stepped = np.maximum.accumulate(np.asarray(p_values, dtype=float)[order] * (count - np.arange(count)))
-    found = np.empty(count)
-    found[order] = np.minimum(stepped, 1.0)
-    return found.tolist()
+    corrected = np.empty(count)
+    corrected[order] = np.minimum(stepped, 1.0)
+    return corrected.tolist()
 
 
 def groups(count: int, different: Iterable[tuple[int, int]]) -> list[tuple[int, ...]]:
@@ -97,16 +97,16 @@ def groups(count: int, different: Iterable[tuple[int, int]]) -> list[tuple[int, 
     Each is a letter of a letters display: two models share one exactly if they do not differ significantly. Models that
     are numbered by rank give groups in order.
     """
-    found = [frozenset(range(count))]
+    groups = [frozenset(range(count))]
     for first, second in different:
-        split = [part for one in found if {first, second} <= one for part in (one - {first}, one - {second})]
-        kept = [one for one in found if not {first, second} <= one]
+        split = [part for group in groups if {first, second} <= group for part in (group - {first}, group - {second})]
+        kept = [group for group in groups if not {first, second} <= group]
         for part in split:
-            if not any(part <= one for one in kept):
-                kept = [one for one in kept if not one < part]
+            if not any(part <= group for group in kept):
+                kept = [group for group in kept if not group < part]
                 kept.append(part)
-        found = kept
-    return sorted(tuple(sorted(one)) for one in found if one)
+        groups = kept
+    return sorted(tuple(sorted(group)) for group in groups if group)
 
 
 def letter(index: int) -> str:

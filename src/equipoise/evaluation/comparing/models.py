@@ -49,14 +49,14 @@ class Model:
 def require_seeds(model: Model) -> None:
     """Refuse a run that is there twice, or another architecture: neither is a seed."""
     for first, second in combinations(model.runs, 2):
-        one, other = first.records[0], second.records[0]
-        same = one.model.weight_sha256 is not None and one.model.weight_sha256 == other.model.weight_sha256
-        if same or (one.scores_sha256 is not None and one.scores_sha256 == other.scores_sha256):
+        record, other = first.records[0], second.records[0]
+        same = record.model.weight_sha256 is not None and record.model.weight_sha256 == other.model.weight_sha256
+        if same or (record.scores_sha256 is not None and record.scores_sha256 == other.scores_sha256):
             raise UserError(
                 f"{first.folder} and {second.folder} are the same {'weights' if same else 'scores'}, not two seeds: "
                 "counted twice they would claim a certainty that is not there. Name each run once."
             )
-        if one.model.architecture != other.model.architecture:
+        if record.model.architecture != other.model.architecture:
             raise UserError(
                 f"{first.folder} and {second.folder} are models of different architecture, not seeds of one "
                 "configuration. Compare them with a space between, not a comma."
@@ -74,7 +74,7 @@ def compare_models(
     """second - first, tested: p-value, smallest detectable difference, standard errors of images and of seeds."""
     same_items([*first, *second])
     outcomes = first[0].outcomes
-    found, measured = measured_difference(first, second, seed, resamples, path, least)
+    comparison, measured = measured_difference(first, second, seed, resamples, path, least)
     metrics, groups, change = measured.metrics, measured.groups, measured.change
     parts = contributions(change, outcomes.cluster, groups)
     flipped = functools.cache(lambda: _flipped(parts, metrics, seed))  # several seeds rarely need them
@@ -85,7 +85,7 @@ def compare_models(
     drawn = _draw_seeds(sides, seed, (resamples, len(metrics)))
     changes: dict[str, Change] = {}
     for index, metric in enumerate(metrics):
-        known = found.changes.get(metric.name)
+        known = comparison.changes.get(metric.name)
         if known is None:
             continue
         by_image, lightest = parts[:, index], float(weights[:, index].min(where=weights[:, index] > 0, initial=1.0))
@@ -105,19 +105,19 @@ def compare_models(
             more["p"] = inference.flip_p_value(by_image, flipped()[:, index])
         more["detectable"] = inference.smallest_detectable(error, by_image, lightest, freedom)
         changes[metric.name] = known.model_copy(update=more)
-    return found.model_copy(update={"changes": changes})
+    return comparison.model_copy(update={"changes": changes})
 
 
 def _flipped(parts: Floats, metrics: Sequence[Metric], seed: int) -> Floats:
     """Sign flips of all columns. Those of one side share their signs; a metric of the user's own has its own, so that
     it changes no other p-value."""
-    found = np.empty((inference.FLIPS, len(metrics)))
+    sums = np.empty((inference.FLIPS, len(metrics)))
     groups: dict[str, list[int]] = {}
     for place, metric in enumerate(metrics):
         groups.setdefault(metric.name if metric.own else metric.side, []).append(place)
     for places in groups.values():
-        found[:, places] = inference.sign_flip_sums(parts[:, places], seed)
-    return found
+        sums[:, places] = inference.sign_flip_sums(parts[:, places], seed)
+    return sums
 
 
 def contributions(values: Floats, cluster: np.ndarray, groups: Leaves) -> Floats:
@@ -137,8 +137,8 @@ def _weights(values: Floats, groups: Leaves) -> Floats:
         share = np.where(counts > 0, weight / np.maximum(counts, 1), 0.0)
         weights[mask] = there[mask] * share
         total += np.where(counts > 0, weight, 0.0)
-    found: Floats = weights / np.maximum(total, 1e-300)
-    return found
+    shares: Floats = weights / np.maximum(total, 1e-300)
+    return shares
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class _Side:
 
 
 def _seeds(values: Sequence[Floats], cluster: np.ndarray, groups: Leaves) -> _Side:
-    parts = np.stack([contributions(one, cluster, groups) for one in values])  # seeds, clusters, columns
+    parts = np.stack([contributions(seed, cluster, groups) for seed in values])  # seeds, clusters, columns
     count, clusters = len(parts), int((parts != 0).any(axis=(0, 2)).sum())
     of_seed = parts.sum(axis=1)
     deviations = of_seed - of_seed.mean(axis=0)
@@ -217,8 +217,8 @@ def place(
         sums = inference.sign_flip_sums(parts - parts[:, :1], seed)
         p_values = [inference.flip_p_value(parts[:, a] - parts[:, b], sums[:, a] - sums[:, b]) for a, b in pairs]
     else:
-        found = [compare_models(models[a].runs, models[b].runs, seed, path, least)[metric] for a, b in pairs]
-        p_values = [1.0 if one is None or one.p is None else one.p for one in found]
+        changes = [compare_models(models[a].runs, models[b].runs, seed, path, least)[metric] for a, b in pairs]
+        p_values = [1.0 if change is None or change.p is None else change.p for change in changes]
     adjusted = inference.holm(p_values)
     ranks = combinations(range(len(order)), 2)
     different = [pair for pair, p_value in zip(ranks, adjusted, strict=True) if p_value < 1 - stats.LEVEL]

@@ -73,7 +73,7 @@ def same_model(first: Sequence[ItemScores], second: Sequence[ItemScores], names:
     asked = [name for name in VARIANTS if any(_several(side, name) for side in zip(*both, strict=True))]
     for row, other in both:
         said = {_key(answer, asked): answer for answer in other.answers}
-        pairs += [(row, one, said[key]) for one in row.answers if (key := _key(one, asked)) in said]
+        pairs += [(row, answer, said[key]) for answer in row.answers if (key := _key(answer, asked)) in said]
     about: dict[str, Any] = {"n": len(both), "difference": difference, "error": error, "only": only}
     about["verdict"] = verdict(difference, error, len(change))
     if pairs:
@@ -99,7 +99,7 @@ def _won(rows: Sequence[ItemScores]) -> NDArray[np.float64]:
     """One value an item: the share of right answers, or whether the caption is above the negatives."""
     outcomes = outcomes_of(rows)
     if any(row.answers for row in rows):
-        right = [[one.right for one in row.answers if one.right is not None] for row in rows]
+        right = [[answer.right for answer in row.answers if answer.right is not None] for row in rows]
         return np.array([np.mean(some) if some else np.nan for some in right])
     return np.where(outcomes.has_negative, outcomes.original.astype(float), np.nan)
 
@@ -114,7 +114,7 @@ def _mean(change: NDArray[np.float64], photos: Sequence[str]) -> tuple[float, fl
         sums[photo] = sums.get(photo, 0.0) + float(value) - mean
     groups = len(sums)
     scale = groups / (groups - 1) if groups > 1 else math.nan
-    return mean, math.sqrt(scale * sum(one * one for one in sums.values())) / len(change)
+    return mean, math.sqrt(scale * sum(part * part for part in sums.values())) / len(change)
 
 
 def verdict(difference: float, error: float, n: int, margin: float = MARGIN) -> str:
@@ -155,7 +155,7 @@ def _where(pairs: Sequence[Pair]) -> dict[str, dict[str, tuple[int, float]]]:
         tag: lambda pair, tag=tag: pair[0].tags.get(tag, "")  # type: ignore[misc]
         for tag in dict.fromkeys(name for pair in pairs for name in pair[0].tags if name != "question")
     }
-    lengths = sorted(len(one.said or "") for _, one, _ in pairs)
+    lengths = sorted(len(answer.said or "") for _, answer, _ in pairs)
     middle = lengths[len(lengths) // 2]
     ways["length of the first answer"] = lambda pair: (
         f"over {middle} characters" if len(pair[1].said or "") > middle else f"up to {middle} characters"
@@ -166,36 +166,36 @@ def _where(pairs: Sequence[Pair]) -> dict[str, dict[str, tuple[int, float]]]:
         (True, False): "the first",
         (False, True): "the second",
     }.get((pair[1].choice is None, pair[2].choice is None), "neither")
-    found = {}
+    places = {}
     for name, of in ways.items():
         groups: dict[str, list[bool]] = {}
         for pair in pairs:
             groups.setdefault(of(pair), []).append(_differs(pair))
         shown = {value: (len(some), sum(some) / len(some)) for value, some in groups.items() if value}
         if 1 < len(shown) <= 30:
-            large = {value: one for value, one in shown.items() if one[0] >= _LEAST} or shown
-            found[name] = dict(sorted(large.items(), key=lambda item: -item[1][1])[:5])
-    return found
+            large = {value: pair for value, pair in shown.items() if pair[0] >= _LEAST} or shown
+            places[name] = dict(sorted(large.items(), key=lambda item: -item[1][1])[:5])
+    return places
 
 
 def _suspects(pairs: Sequence[Pair]) -> list[str]:
     sides = [[pair[1] for pair in pairs], [pair[2] for pair in pairs]]
-    unclear = [sum(one.choice is None for one in side) for side in sides]
-    first = [sum(one.place == 0 for one in side) for side in sides]
-    found = []
+    unclear = [sum(answer.choice is None for answer in side) for side in sides]
+    first = [sum(answer.place == 0 for answer in side) for side in sides]
+    suspects = []
     if abs(unclear[0] - unclear[1]) > 2 * math.sqrt(sum(unclear) + 1):
-        found.append("parser")
+        suspects.append("parser")
     for side in sides:
-        lengths = sorted(len(one.said or "") for one in side)
+        lengths = sorted(len(answer.said or "") for answer in side)
         if lengths[-1] > 20 and lengths.count(lengths[-1]) > max(3, len(lengths) // 50):
-            found.append("truncation")
+            suspects.append("truncation")
     if abs(first[0] - first[1]) > 2 * math.sqrt(sum(first) + 1):
-        found.append("place")
-    return [SUSPECTS[name] for name in dict.fromkeys([*found, "text"])] if any(map(_differs, pairs)) else []
+        suspects.append("place")
+    return [SUSPECTS[name] for name in dict.fromkeys([*suspects, "text"])] if any(map(_differs, pairs)) else []
 
 
 def _scores(row: ItemScores) -> list[float]:
-    return [value for one in row.images() for value in (one.caption, *one.positives, *one.negatives)]
+    return [value for scored in row.images() for value in (scored.caption, *scored.positives, *scored.negatives)]
 
 
 def _sizes(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> dict[str, dict[str, tuple[int, float]]]:

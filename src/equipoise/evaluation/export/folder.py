@@ -102,7 +102,7 @@ def export(
 
 def _photos(folder: Path, source: ImageSource, refs: dict[str, tuple[ImageRef, ...]]) -> dict[str, list[str]]:
     """Copies each photo once, by its content; cut to its box where it has one."""
-    found: dict[ImageRef, str] = {}
+    names: dict[ImageRef, str] = {}
     problems = Problems("photos")
     wanted = list(dict.fromkeys(ref for some in refs.values() for ref in some))
     with progress(len(wanted), "photos", "photos") as advance:
@@ -115,11 +115,11 @@ def _photos(folder: Path, source: ImageSource, refs: dict[str, tuple[ImageRef, .
             except ImageProblem as problem:
                 problems.add("", str(problem))
                 continue
-            found[ref] = f"images/{hashlib.sha256(raw).hexdigest()[:16]}.{_ENDINGS[raw[:2]]}"
-            (folder / found[ref]).write_bytes(raw)
+            names[ref] = f"images/{hashlib.sha256(raw).hexdigest()[:16]}.{_ENDINGS[raw[:2]]}"
+            (folder / names[ref]).write_bytes(raw)
             advance(1)
     problems.raise_if_any("Name the folder of the photos with --images.")
-    return {id_: [found[ref] for ref in some] for id_, some in refs.items()}
+    return {id_: [names[ref] for ref in some] for id_, some in refs.items()}
 
 
 def _shipped() -> str:

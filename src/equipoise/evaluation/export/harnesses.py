@@ -32,9 +32,9 @@ def inspect_files(name: str) -> dict[str, str]:
 
 def _files(name: str, placeholder: str, own: str) -> dict[str, str]:
     metrics = "".join(
-        _METRIC.format(name=one, high=str(one not in ("brittleness", "order_flips")).lower()) for one in SHARES
+        _METRIC.format(name=share, high=str(share not in ("brittleness", "order_flips")).lower()) for share in SHARES
     )
-    functions = "".join(f'{one} = of("{one}")\n' for one in SHARES)
+    functions = "".join(f'{share} = of("{share}")\n' for share in SHARES)
     return {
         f"{name}.yaml": _template("lm_task.yaml.txt").format(name=name, own=own, metrics=metrics),
         "utils.py": _template("lm_utils.py.txt").replace("{placeholder}", placeholder) + functions,

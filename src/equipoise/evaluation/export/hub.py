@@ -35,10 +35,10 @@ def _parts(item: Item, paths: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _row(item: Item, paths: Sequence[str], several: Sequence[str]) -> dict[str, object]:
-    lists = {f"{name}_file_names": [_name(one) for one in some] for name, some in _parts(item, paths)}
+    lists = {f"{name}_file_names": [_name(path) for path in some] for name, some in _parts(item, paths)}
     return {
         "file_name": _name(paths[0]), "id": item.id, "caption": item.caption,
-        "positives": [one.text for one in item.positives], "negatives": [one.text for one in item.negatives],
+        "positives": [one.text for one in item.positives], "negatives": [text.text for text in item.negatives],
         "question": item.question, "rewordings": list(item.rewordings), "tags": json.dumps(item.tags),
         **{name: some for name, some in lists.items() if name.removesuffix("_file_names") in several},
     }  # fmt: skip
@@ -50,5 +50,5 @@ def _name(path: str) -> str:
 
 def _moved(item: Item, paths: Sequence[str]) -> Item:
     """With the paths of this folder; photos were cut to their boxes."""
-    lists = {name: tuple(ImageRef(path=one) for one in some) for name, some in _parts(item, paths)}
+    lists = {name: tuple(ImageRef(path=path) for path in some) for name, some in _parts(item, paths)}
     return item.model_copy(update={"image": ImageRef(path=paths[0]), **lists})

@@ -303,8 +303,8 @@ def _crop(tested: TestedModel) -> Check:
     for name, (plain, others) in probes.marked().items():
         rows = tested.rows_of_pictures([plain, *others])
         away = np.linalg.norm(rows[1:] - rows[0], axis=1)
-        seen[name] = [bool(one > ROUNDING * scale(tested.rows_of_pictures(probes.shapes()))) for one in away]
-    blind = [corner for corner, one in zip(probes.CORNERS, seen["square"], strict=True) if not one]
+        seen[name] = [bool(moved > ROUNDING * scale(tested.rows_of_pictures(probes.shapes()))) for moved in away]
+    blind = [corner for corner, corner_seen in zip(probes.CORNERS, seen["square"], strict=True) if not corner_seen]
     odd = [name for name in ("wide", "tall") if seen[name] != seen[name][::-1] or not all(seen[name][1:3])]
     ends = {name: seen[name][0] for name in ("wide", "tall")}
     seen_ends = ", ".join(f"{name} {'both' if both else 'neither'}" for name, both in ends.items())
@@ -342,7 +342,9 @@ def pixels_seen(tested: TestedModel) -> Check | None:
         problems.append(f"of a red picture the channels hold {_three(arrived)}, where 1/0/0 is expected{order}")
     way = _way_up(quarters)
     if way != [0, 1, 2, 3]:
-        problems.append(f"the picture arrives turned or mirrored: {', '.join(probes.CORNERS[one] for one in way)}")
+        problems.append(
+            f"the picture arrives turned or mirrored: {', '.join(probes.CORNERS[corner] for corner in way)}"
+        )
     if problems:
         return check("pixels", float(span.mean()), "; ".join([shown, *problems]), "wrong")
     own = _own_pixels(tested.model, probes.fine_grained())
@@ -388,7 +390,7 @@ def _way_up(pixels: NDArray[np.float32]) -> list[int]:
     grey = pixels.mean(0)
     top, left = grey.shape[0] // 4, grey.shape[1] // 4
     quarters = [grey[y, x] for y in (top, -top - 1) for x in (left, -left - 1)]
-    return [int(one) for one in np.argsort(quarters)]
+    return [int(quarter) for quarter in np.argsort(quarters)]
 
 
 def _own_pixels(model: Model, picture: Image.Image) -> NDArray[np.float32] | None:

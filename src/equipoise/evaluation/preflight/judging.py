@@ -71,13 +71,13 @@ def checked(model: object, spec: str, folder: Path | None) -> Preflight | None:
     other = None if kept is None else _drift(kept.answers, now)
     if kept is not None and other is not None and other <= HARMFUL:
         return Preflight(checks=kept.checks)
-    found = preflight(model, spec)
-    if other is not None and not any(one.name == "determinism" and one.verdict == "wrong" for one in found):
+    checks = preflight(model, spec)
+    if other is not None and not any(check.name == "determinism" and check.verdict == "wrong" for check in checks):
         words = f"a model with this very card was checked before and gave other answers: drift {other:.2g}"
-        return Preflight(checks=[*found, check("identity", other, words, "wrong")])
+        return Preflight(checks=[*checks, check("identity", other, words, "wrong")])
     with atomic_write(path) as handle:
-        handle.write(_Kept(answers=now, checks=found).model_dump_json())
-    return Preflight(checks=found)
+        handle.write(_Kept(answers=now, checks=checks).model_dump_json())
+    return Preflight(checks=checks)
 
 
 def preflight(model: Any, spec: str) -> list[Check]:
@@ -213,8 +213,8 @@ def _activation(tested: TestedModel) -> Check | None:
     """Compares the activation that runs with the configuration's, and tries the other one."""
     if "torch" not in sys.modules:
         return None
-    seen = set.union(*(one.activations for one in tested.network))
-    stated = set.union(*(one.stated for one in tested.network))
+    seen = set.union(*(tower.activations for tower in tested.network))
+    stated = set.union(*(tower.stated for tower in tested.network))
     if not seen:
         return None
     scores, right = tested.probe_scores
@@ -286,7 +286,7 @@ def _reference(tested: TestedModel) -> Check | None:
         "pictures": _away(other.embed_images(pictures), tested.rows_of_pictures(pictures)),
     }
     pixels = tested.network.pictures.pixels  # a model may look at several views of a picture
-    if [one.shape[::2] for one in pixels] == [(1, other.preprocess.image_size[0])] * len(tested.watched_rows):
+    if [picture.shape[::2] for picture in pixels] == [(1, other.preprocess.image_size[0])] * len(tested.watched_rows):
         moved["the same pixels"] = _away(other.encode_images(np.concatenate(pixels)), tested.watched_rows)
     parts = ", ".join(f"{name} drift {value:.2g}" for name, value in moved.items())
     bad = moved.pop("pictures") > OTHER_RESIZE or max(moved.values()) > HARMFUL
@@ -310,7 +310,7 @@ def _folder(tested: TestedModel) -> Path | None:
 
     ran = tested.network.pictures.ran | tested.network.texts.ran
     kinds = set(_subclasses(PreTrainedModel))  # a million objects: looking their types up is five times as fast
-    for network in [one for one in gc.get_objects() if type(one) in kinds]:
+    for network in [value for value in gc.get_objects() if type(value) in kinds]:
         name = getattr(network.config, "_name_or_path", "")
         if name and network.num_parameters() <= LARGEST and any(id(module) in ran for module in network.modules()):
             try:
@@ -322,8 +322,8 @@ def _folder(tested: TestedModel) -> Path | None:
 
 def _subclasses(kind: type[object]) -> Iterator[type[object]]:
     yield kind
-    for one in kind.__subclasses__():
-        yield from _subclasses(one)
+    for subclass in kind.__subclasses__():
+        yield from _subclasses(subclass)
 
 
 JUDGING = (_probe_set, _sign, _channels, _lengths, _precision, _activation, _blind, _untrained, _reference)
@@ -337,7 +337,7 @@ def all_checks(model: object, spec: str) -> list[Check]:
     if done[-1].verdict != "wrong":
         return done + run([*READING, *JUDGING], tested)
     reason = [] if done[-1].name == "shape" else run([pixels_seen], tested)
-    return [*(one for one in reason if one.verdict == "wrong"), *done]
+    return [*(check for check in reason if check.verdict == "wrong"), *done]
 
 
 # Of a model that answers, or whose every answer costs: few questions, asked once.
@@ -351,22 +351,22 @@ def of_answers(model: Answerer, spec: str) -> list[Check]:
     asked = []
     for number, (picture, right, other) in enumerate(_duels()[: REQUESTS // 3]):
         item = Item(id=str(number), image=ImageRef(path="-"), caption=right, negatives=texts(other))
-        asked += [(picture, one) for one in questions(item, Ask(wordings=False))]
+        asked += [(picture, question) for question in questions(item, Ask(wordings=False))]
         asked.append((probes.blank(), asked[-2][1]))
     with own_code(spec, f"answer failed for {len(asked)} questions"):
-        said = model.answer([picture for picture, _ in asked], [one.prompt for _, one in asked])
-    answers = [read(one, text) for (_, one), text in zip(asked, said, strict=True)]
+        said = model.answer([picture for picture, _ in asked], [question.prompt for _, question in asked])
+    answers = [read(question, text) for (_, question), text in zip(asked, said, strict=True)]
     seen, blank = [answers[at : at + 2] for at in range(0, len(answers), 3)], answers[2::3]
-    clear = [one for one in answers if one.choice is not None]
+    clear = [answer for answer in answers if answer.choice is not None]
     unclear = 1 - len(clear) / len(answers)
     refused: Verdict = "wrong" if unclear > 0.5 else "suspicious" if unclear > 0.1 else "fine"
-    orders = [one.choice != other.choice for one, other in seen if one.choice and other.choice]
+    orders = [answer.choice != other.choice for answer, other in seen if answer.choice and other.choice]
     by_order = sum(orders) / max(1, len(orders))
-    first = sum(one.place == 0 for one in clear) / max(1, len(clear))
+    first = sum(answer.place == 0 for answer in clear) / max(1, len(clear))
     found = f"{100 * first:.0f}% of the answers name the first option; the order decides {100 * by_order:.0f}%"
     biased: Verdict = "suspicious" if by_order > 0.3 else "fine"  # what a run then measures, no fault of a loader
-    shares = np.array([(_share(one) + _share(other)) / 2 for one, other in seen])
-    unseen = np.array([_share(one) for one in blank])
+    shares = np.array([(_share(answer) + _share(other)) / 2 for answer, other in seen])
+    unseen = np.array([_share(answer) for answer in blank])
     return [
         check("position bias", by_order, found, biased),
         check("refusals", unclear, f"{100 * unclear:.0f}% of the answers name no option", refused),
@@ -384,25 +384,27 @@ def of_served(model: PairScorer, spec: str) -> list[Check]:
     blank = probes.blank()
     pairs = [(picture, text) for picture, *texts in duels for text in texts]
     with own_code(spec, f"score_pairs failed for {len(pairs)} pairs"):
-        scores = np.array(model.score_pairs([one for one, _ in pairs], [text for _, text in pairs])).reshape(-1, 2)
+        scores = np.array(model.score_pairs([picture for picture, _ in pairs], [text for _, text in pairs])).reshape(
+            -1, 2
+        )
         texts = list(dict.fromkeys(text for _, text in pairs))
         empty = dict(zip(texts, model.score_pairs([blank] * len(texts), texts), strict=True))
     shares = (np.sign(scores[:, 0] - scores[:, 1]) + 1) / 2
     unseen = np.array([(np.sign(empty[right] - empty[other]) + 1) / 2 for _, right, other in duels])
     answers = scores.ravel()
-    one = bool(np.ptp(answers) == 0)
+    alike = bool(np.ptp(answers) == 0)
     found = f"{len(np.unique(answers))} different scores in {len(answers)} answers"
-    constant = check("constant answers", len(np.unique(answers)), found, "wrong" if one else "fine")
+    constant = check("constant answers", len(np.unique(answers)), found, "wrong" if alike else "fine")
     return [constant, *_outcomes(shares, unseen, "orders")]
 
 
 def _duels() -> list[tuple[Image.Image, str, str]]:
     """A picture, its text, and the same with another colour or another thing."""
-    found = []
+    duels = []
     for picture, place in probes.probe_set()[:FEW]:
         for other in (place ^ 1, (place + 2) % len(probes.SHORT)):
-            found.append((picture, probes.SHORT[place], probes.SHORT[other]))
-    return found
+            duels.append((picture, probes.SHORT[place], probes.SHORT[other]))
+    return duels
 
 
 def _outcomes(shares: NDArray[np.float64], unseen: NDArray[np.float64], what: str) -> list[Check]:

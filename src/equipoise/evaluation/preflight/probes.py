@@ -90,7 +90,7 @@ ALONG = (0.06, 0.35, 0.65, 0.94)  # of a strip twice as long as wide; the middle
 @functools.cache
 def marked() -> dict[str, tuple[Image.Image, list[Image.Image]]]:
     """Plain pictures, and each again with a dark mark: in a corner of a square, along a wide and along a tall one."""
-    found = {}
+    pictures = {}
     corners = [(x, y) for y in (0.08, 0.92) for x in (0.08, 0.92)]
     for name, size, places in (
         ("square", (LARGE, LARGE), corners),
@@ -98,8 +98,8 @@ def marked() -> dict[str, tuple[Image.Image, list[Image.Image]]]:
         ("tall", (LARGE // 2, LARGE), [(0.5, along) for along in ALONG]),
     ):
         plain = Image.new("RGB", size, (200, 190, 180))
-        found[name] = (plain, [_with_mark(plain, x, y) for x, y in places])
-    return found
+        pictures[name] = (plain, [_with_mark(plain, x, y) for x, y in places])
+    return pictures
 
 
 def _with_mark(plain: Image.Image, x: float, y: float) -> Image.Image:
@@ -140,7 +140,7 @@ def all_pictures() -> list[Image.Image]:
     """All that are asked for at once, in a fixed order: more than 64, which is where many loaders begin a new batch."""
     places = [picture for plain, others in marked().values() for picture in (plain, *others)]
     others = [blank(), quarters(), solid((0, 90, 0))]
-    return [*(one for one, _ in probe_set()), *shapes(), *rotated(), *places, *others]
+    return [*(picture for picture, _ in probe_set()), *shapes(), *rotated(), *places, *others]
 
 
 def _scene() -> Image.Image:

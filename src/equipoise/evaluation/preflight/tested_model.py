@@ -95,7 +95,7 @@ class TestedModel:
         """The rows of texts or images that are asked for in batches of one; of a pair scorer each pair is a batch."""
         if self.encodes:
             ask: Any = self.texts if isinstance(inputs[0], str) else self.images
-            return np.concatenate([ask([one]) for one in inputs])
+            return np.concatenate([ask([given]) for given in inputs])
         if isinstance(inputs[0], str):
             return np.array([[self._pairs([(image, text)])[0] for image in two_pictures()] for text in inputs])
         return np.array([[self._pairs([(image, text)])[0] for text in TWO_TEXTS] for image in inputs])
@@ -130,7 +130,9 @@ class TestedModel:
 
     def rows_of_pictures(self, pictures: Sequence[Image.Image]) -> Vector:
         known = self.picture_rows
-        return np.stack([known[id(one)] if id(one) in known else self.images([one])[0] for one in pictures])
+        return np.stack(
+            [known[id(picture)] if id(picture) in known else self.images([picture])[0] for picture in pictures]
+        )
 
     @functools.cached_property
     def network(self) -> Network:
@@ -181,7 +183,7 @@ class Inputs:
 
     def token_ids(self) -> NDArray[np.int64] | None:
         """The tokens of the last pass: those of the largest table, because positions have one too."""
-        return max(self.tokens, key=lambda one: one[0])[1] if self.tokens else None
+        return max(self.tokens, key=lambda pair: pair[0])[1] if self.tokens else None
 
 
 class Network(NamedTuple):

@@ -39,13 +39,13 @@ def score(model: Any, data: ClassSet, how: ScoringOptions, log: Scoring) -> list
             f"{len(data.photos) * len(data.classes) * len(data.templates):,} of them"
         )
     texts = texts_of(data)
-    found = vectors(model, data.refs(), list(dict.fromkeys(chain.from_iterable(texts))), data.source, how, log)
-    classes = np.stack([_mean(found.texts[[found.text[text] for text in listed]]) for listed in texts])
+    embedded = vectors(model, data.refs(), list(dict.fromkeys(chain.from_iterable(texts))), data.source, how, log)
+    classes = np.stack([_mean(embedded.texts[[embedded.text[text] for text in listed]]) for listed in texts])
     photos = [(path, label) for path, label in data.photos if path not in log.skipped]
     if not photos:
         raise UserError(f"{data.name}: none of {len(data.photos):,} photos could be used")
-    rows = [found.image[ImageRef.model_construct(path=path, box=None)] for path, _ in photos]
-    ranks, ties, predicted = ranked(found.images, rows, classes, [label for _, label in photos])
+    rows = [embedded.image[ImageRef.model_construct(path=path, box=None)] for path, _ in photos]
+    ranks, ties, predicted = ranked(embedded.images, rows, classes, [label for _, label in photos])
     return [
         ClassRow(image=path, label=label, rank=int(rank), tie=bool(tie), predicted=int(first))
         for (path, label), rank, tie, first in zip(photos, ranks, ties, predicted, strict=True)
@@ -90,12 +90,12 @@ def measure(
     everything = np.ones(len(rows), dtype=bool)
     tops = (1, 5) if counts["classes"] > 5 else (1,)
     columns = {f"accuracy@{top}": ((rank < top).astype(float), everything) for top in tops}
-    found = means(columns, cluster, seed, resamples)
+    estimates = means(columns, cluster, seed, resamples)
     groups = [label == number for number in np.unique(label)]
     right = (rank < 1).astype(np.float64)[:, None]
     measured, spread = stats.grouped_ratios(right, np.ones_like(right), cluster, groups, seed, resamples)
     with np.errstate(invalid="ignore"):
         per_class = np.nanmean(spread[..., 0], axis=1)  # a class that a resample misses has no recall there
     images = stats.distinct(cluster)
-    found["mean_per_class_recall"] = Estimate(float(measured[:, 0].mean()), per_class, len(rows), images)
-    return found, cluster, sum(row.tie for row in rows)
+    estimates["mean_per_class_recall"] = Estimate(float(measured[:, 0].mean()), per_class, len(rows), images)
+    return estimates, cluster, sum(row.tie for row in rows)

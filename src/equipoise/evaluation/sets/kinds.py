@@ -67,8 +67,8 @@ class SetTask(Task):
     def measure(
         self, model: Model, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
     ) -> tuple[Fields, Lines]:
-        found, cluster, ties = SETS[self.kind].measure(scoring.rows, self.data.counts(), seed, stats.RESAMPLES)
-        metrics = Metrics(overall=numbers(found, cluster, ties), by={})
+        estimates, cluster, ties = SETS[self.kind].measure(scoring.rows, self.data.counts(), seed, stats.RESAMPLES)
+        metrics = Metrics(overall=numbers(estimates, cluster, ties), by={})
         return {"metrics": metrics, "counts": scoring.counts}, set_lines(scoring.rows)
 
 
@@ -82,17 +82,17 @@ def changes(
     """second - first of every number. Both see the same resamples of photos, so what both find hard cancels out."""
     before, _, _ = SETS[kind].measure(first, counts, seed, stats.RESAMPLES)
     after, _, _ = SETS[kind].measure(second, counts, seed, stats.RESAMPLES)
-    found = {}
-    for name, one in before.items():
-        value, spread = after[name].value - one.value, after[name].spread - one.spread
+    changes = {}
+    for name, estimate in before.items():
+        value, spread = after[name].value - estimate.value, after[name].spread - estimate.spread
         known = spread[~np.isnan(spread)]
         if not np.isfinite(value) or not len(known):
             continue
         low, high = stats.percentile_interval(known)
-        if one.share:
-            low, high = stats.difference_interval(float(value), known, one.images)
-        found[name] = Change(difference=float(value), interval=Interval(low, high))
-    return found
+        if estimate.share:
+            low, high = stats.difference_interval(float(value), known, estimate.images)
+        changes[name] = Change(difference=float(value), interval=Interval(low, high))
+    return changes
 
 
 NAMED = {  # name: the file below --source that it is read from
@@ -117,10 +117,10 @@ def open_set(
     templates: Path | None = None,
 ) -> AnySet:
     """The set that `bench` names, read and checked; `source` holds annotation files, `data` photos: one is both."""
-    found = _open(bench, source, data, split, templates)
-    if templates is not None and found.kind != "classification":
-        raise UserError(f"--templates is only for zero-shot classification; {bench} is {found.kind}")
-    return found
+    opened = _open(bench, source, data, split, templates)
+    if templates is not None and opened.kind != "classification":
+        raise UserError(f"--templates is only for zero-shot classification; {bench} is {opened.kind}")
+    return opened
 
 
 def _open(bench: str, source: Path | None, data: Path | None, split: str, templates: Path | None) -> AnySet:
@@ -133,7 +133,7 @@ def _open(bench: str, source: Path | None, data: Path | None, split: str, templa
         if kind == "retrieval":
             return _benchmark(name, source, data)
         if kind == "ratings" or source is None:
-            hint = did_you_mean(bench, [*NAMED, *(f"{one}-retrieval" for one in registry.names())])
+            hint = did_you_mean(bench, [*NAMED, *(f"{benchmark}-retrieval" for benchmark in registry.names())])
             need = "" if kind == "ratings" else f" {bench} needs its folder: --source DIR."
             raise UserError(f"--bench {bench}:{need}{hint} Expected: {FORMS}")
         return _folder(source, split, templates, bench)
@@ -182,7 +182,9 @@ def _file(path: Path, kind: str, data: Path | None, split: str) -> AnySet:
 def _benchmark(name: str, source: Path | None, data: Path | None) -> AnySet:
     """The captions of a benchmark's items, to be retrieved."""
     if name not in registry.names() and not name.startswith("py:"):
-        hint = did_you_mean(f"{name}-retrieval", [*NAMED, *(f"{one}-retrieval" for one in registry.names())])
+        hint = did_you_mean(
+            f"{name}-retrieval", [*NAMED, *(f"{benchmark}-retrieval" for benchmark in registry.names())]
+        )
         raise UserError(f"--bench {name}-retrieval: no benchmark {name!r}.{hint} Expected: {FORMS}")
     folder = registry.folder_of(name, source or data)
     items, benchmark = registry.load(name, folder, ())

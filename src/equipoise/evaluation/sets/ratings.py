@@ -39,11 +39,11 @@ def score(model: Any, data: RatingSet, how: ScoringOptions, log: Scoring) -> lis
 
 def _of_vectors(model: Embedder, data: RatingSet, how: ScoringOptions, log: Scoring) -> list[float]:
     texts = list(dict.fromkeys(pair.text for pair in data.pairs))
-    found = vectors(model, data.refs(), texts, data.source, how, log)
+    embedded = vectors(model, data.refs(), texts, data.source, how, log)
     pairs = [pair for pair in data.pairs if pair.photo.path not in log.skipped]
-    images = np.array([found.image[pair.photo] for pair in pairs], dtype=np.int64)
-    strings = np.array([found.text[pair.text] for pair in pairs], dtype=np.int64)
-    values: list[float] = cosines(found.images, found.texts, images, strings).tolist()
+    images = np.array([embedded.image[pair.photo] for pair in pairs], dtype=np.int64)
+    strings = np.array([embedded.text[pair.text] for pair in pairs], dtype=np.int64)
+    values: list[float] = cosines(embedded.images, embedded.texts, images, strings).tolist()
     return values
 
 
@@ -76,8 +76,8 @@ def measure(
     ]
     value = float(spearman(scores, ratings, np.ones((1, len(rows))))[0])
     resampled = np.concatenate([np.zeros(0), *spread])
-    found = {"spearman": Estimate(value, resampled, len(rows), stats.distinct(cluster), share=False)}
-    return found, cluster, _ties(scores, ratings)
+    estimates = {"spearman": Estimate(value, resampled, len(rows), stats.distinct(cluster), share=False)}
+    return estimates, cluster, _ties(scores, ratings)
 
 
 def _ties(scores: Floats, ratings: Floats) -> int:
@@ -95,8 +95,8 @@ def spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
         ranks -= (weights * ranks).sum(axis=1, keepdims=True) / total
     both = (weights * first * second).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = both / np.sqrt((weights * first**2).sum(axis=1) * (weights * second**2).sum(axis=1))
-    return found
+        correlations: Floats = both / np.sqrt((weights * first**2).sum(axis=1) * (weights * second**2).sum(axis=1))
+    return correlations
 
 
 def _ranks(values: Floats, weights: Floats) -> Floats:

@@ -46,10 +46,10 @@ def score(model: Any, data: CaptionSet, how: ScoringOptions, log: Scoring) -> li
         photos, captions = _usable(data, log)
         matrix = np.stack([row for row in scores if len(row)])
         return _rows(data, photos, captions, strings, (lambda rows: matrix.T[rows], lambda rows: matrix[rows]))
-    found = vectors(model, data.photos, strings, data.source, how, log)
+    embedded = vectors(model, data.photos, strings, data.source, how, log)
     photos, captions = _usable(data, log)
-    images = found.images[[found.image[data.photos[place]] for place in photos]]
-    texts = found.texts[[found.text[string] for string in strings]]
+    images = embedded.images[[embedded.image[data.photos[place]] for place in photos]]
+    texts = embedded.texts[[embedded.text[string] for string in strings]]
     return _rows(data, photos, captions, strings, by_cosines(images, texts))
 
 
@@ -70,12 +70,12 @@ def _rows(
     owns = [(row_of[caption.photo], column_of[caption.text]) for caption in captions]
     weight = np.bincount([column for _, column in owns], minlength=len(strings))  # 0: only skipped photos have it
     to_image, to_text = ranked(scores, owns, len(photos), weight)
-    found = [
+    rows = [
         RetrievalRow(find="image", id=caption.id, image=_photo(data, caption.photo), rank=to_image[column][0],
                      tie=to_image[column][1])
         for caption, (_, column) in zip(captions, owns, strict=True)
     ]  # fmt: skip
-    return found + [
+    return rows + [
         RetrievalRow(find="text", id=_photo(data, place), image=_photo(data, place), rank=rank, tie=tie)
         for place, (rank, tie) in zip(photos, to_text, strict=True)
     ]
@@ -139,7 +139,7 @@ def _ranked(rows_of: RowsOf, own: NDArray[np.int64], count: int, weight: NDArray
     own = own[np.argsort(own[:, 0], kind="stable")]
     starts = np.searchsorted(own[:, 0], np.arange(count + 1))
     step = step or max(1, _BYTES // (8 * len(weight)))
-    found: Ranked = []
+    ranked: Ranked = []
     for start in range(0, count, step):
         stop = min(start + step, count)
         scores = np.array(rows_of(slice(start, stop)))
@@ -152,8 +152,8 @@ def _ranked(rows_of: RowsOf, own: NDArray[np.int64], count: int, weight: NDArray
         scores[row, column] = -np.inf
         ahead = (scores >= best[:, None]) @ weight
         equal = (scores == best[:, None]) @ weight > 0
-        found += list(zip(ahead.tolist(), equal.tolist(), strict=True))
-    return found
+        ranked += list(zip(ahead.tolist(), equal.tolist(), strict=True))
+    return ranked
 
 
 def measure(

@@ -62,14 +62,14 @@ def vectors(
     """Unit vectors of photos and texts."""
     known = of_model(model, how.batch_size, EMBEDDING_CODE)
     store = how.cache if how.cache is not None and known else EmbeddingCache(None)
-    found = embed(model, present(refs, source, how, log), texts, source, how, store)
-    log.digests |= found.digests
-    log.counts |= found.counts
-    refuse_unread({ref.path: why for ref, why in found.bad.items()}, source, how, log)
-    for what, rows in (("photos", found.images), ("texts", found.texts)):
+    embedded = embed(model, present(refs, source, how, log), texts, source, how, store)
+    log.digests |= embedded.digests
+    log.counts |= embedded.counts
+    refuse_unread({ref.path: why for ref, why in embedded.bad.items()}, source, how, log)
+    for what, rows in (("photos", embedded.images), ("texts", embedded.texts)):
         if broken := int((~np.isfinite(rows)).any(axis=1).sum()):
             raise UserError(f"the model gives no finite embedding for {broken:,} of {len(rows):,} {what}")
-    return found
+    return embedded
 
 
 def pair_scores(
@@ -85,7 +85,7 @@ def pair_scores(
     The one way to ask pairs is `score_items`, which wants an item with a hard negative: all texts are given as such.
     """
     usable = set(present(refs, source, how, log))
-    found: dict[int, NDArray[np.float64]] = {}
+    scores: dict[int, NDArray[np.float64]] = {}
     part: list[Item] = []
     wanted = 0
     places = [place for place, ref in enumerate(refs) if ref in usable and texts[place]]
@@ -97,12 +97,12 @@ def pair_scores(
         if wanted < PAIRS and place != places[-1]:
             continue
         scoring = score_items(model, part, images=source, **vars(how))
-        found |= {int(row.id): np.array(row.negatives) for row in scoring.rows}
+        scores |= {int(row.id): np.array(row.negatives) for row in scoring.rows}
         log.digests |= scoring.digests
         log.skipped |= {refs[int(name)].path: why for name, why in scoring.skipped.items()}
         log.counts["pairs_scored"] = log.counts.get("pairs_scored", 0) + wanted
         part, wanted = [], 0
-    return [found.get(place, np.zeros(0)) for place in range(len(refs))]
+    return [scores.get(place, np.zeros(0)) for place in range(len(refs))]
 
 
 @dataclass(frozen=True)
@@ -143,15 +143,15 @@ def means(
     }
 
 
-def numbers(found: Mapping[str, Estimate], cluster: NDArray[np.int64], ties: int | np.integer) -> ItemNumbers:
+def numbers(estimates: Mapping[str, Estimate], cluster: NDArray[np.int64], ties: int | np.integer) -> ItemNumbers:
     """The record of what was measured; a number that is undefined (a constant model has no correlation) is left out."""
     return ItemNumbers(
         n=len(cluster),
         images=len(np.unique(cluster)),
         ties=int(ties),
         metrics={
-            name: Number(value=one.value, interval=one.interval(), n=one.n)
-            for name, one in found.items()
-            if np.isfinite(one.value)
+            name: Number(value=estimate.value, interval=estimate.interval(), n=estimate.n)
+            for name, estimate in estimates.items()
+            if np.isfinite(estimate.value)
         },
     )
