@@ -1,2 +1,2 @@
-"""What perturb knows of English: captions as words and phrases, word forms and lists, WordNet, which words go
-together. Nothing here edits a caption."""
+"""English for perturb: captions as words and phrases, word forms and lists, WordNet, words that go together. Nothing
+here edits a caption."""

@@ -40,7 +40,7 @@ class Unit(NamedTuple):
 
 
 class NounPhrase(NamedTuple):
-    """Units `start:end`; `head` is the last noun, `core` where the words after the determiner begin."""
+    """Units `start:end`; `head` is the last noun, `core` the first unit after the determiner."""
 
     start: int
     core: int
@@ -58,7 +58,7 @@ _NO_NAMES = frozenset(("frisbee", "frisbees"))  # brands that everybody writes f
 _QUANTITY = word_set("vague numbers")
 _VERBS_ALSO = word_set("participles that are adjectives")
 _HAVING = frozenset("wear hold carry have eat".split())  # a boy wearing a hat sitting: the boy sits
-# Heads of "a group of people": the phrase speaks of what follows "of".
+# Heads as in "a group of people": the main noun follows "of".
 COLLECTIVES = word_set("collectives")
 
 
@@ -74,8 +74,8 @@ def _kind(token: Token, word: str) -> Kind:
         return "number"
     if word in _VERBS_ALSO:
         return "verb" if pos != "JJ" else "adjective"
-    if found := _OF_POS.get(pos) or _OF_POS.get(pos[:2]):
-        return found
+    if kind := _OF_POS.get(pos) or _OF_POS.get(pos[:2]):
+        return kind
     return "mark" if pos in _MARKS or not word[:1].isalnum() else "other"
 
 
@@ -88,11 +88,11 @@ _MARKS = frozenset((".", ",", ":", "(", ")", '"', "``", "''", "SYM", "#", "$"))
 
 
 _LETTER = re.compile("[a-zA-Z]")
-LONGEST = 2000  # characters; what is longer is no caption, and would take minutes to read
+LONGEST = 2000  # characters; a longer text is no caption, and would take minutes to read
 
 
 def unusable(text: str) -> str | None:
-    """Why nothing can be made of a text, or None."""
+    """The reason why a text cannot be perturbed, or None."""
     if not text.strip():
         return "empty"
     if len(text) > LONGEST:
@@ -111,7 +111,7 @@ def unusable(text: str) -> str | None:
 
 @dataclass(frozen=True)
 class Caption:
-    """The text, and the other captions of the same image where they are known."""
+    """The text, and the other captions of the same image if they are known."""
 
     text: str
     others: tuple[str, ...] = ()
@@ -139,8 +139,8 @@ class Caption:
         words = [token.text.lower() for token in tokens]
         while place < len(tokens):
             token, word = tokens[place], words[place]
-            if found := _compound_at(words, tokens, place, self.text):
-                length, kind_here, lemma = found
+            if compound := _compound_at(words, tokens, place, self.text):
+                length, kind_here, lemma = compound
                 last = tokens[place + length - 1]
                 pos = "IN" if kind_here == "preposition" else "FW"
                 if kind_here == "noun":
@@ -160,21 +160,21 @@ class Caption:
 
     @functools.cached_property
     def keys(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        """(unit, the words, or two words, an entry there may begin with), without marks and names."""
-        found = []
+        """(unit, the keys of entries that may begin there: one word or two), without marks and names."""
+        keys = []
         for place, unit in enumerate(self.units):
             if unit.kind != "mark" and not self.is_name(place) and not (place and self.units[place - 1].word == "#"):
                 first, lemma = unit.word.partition(" ")[0], unit.lemma.partition(" ")[0]
                 after = self.units[place + 1].word if place + 1 < len(self.units) else ""
                 two = " ".join(f"{unit.word} {after}".split(" ", 2)[:2])
-                found.append((place, (first, two) if first == lemma else (first, lemma, two)))
-        return tuple(found)
+                keys.append((place, (first, two) if first == lemma else (first, lemma, two)))
+        return tuple(keys)
 
     @functools.cached_property
     def words(self) -> frozenset[str]:
         """Every word and lemma of the caption."""
-        found = {token.text.lower() for token in self.tokens}
-        return frozenset(found | {unit.lemma for unit in self.units} | {unit.word for unit in self.units})
+        tokens = {token.text.lower() for token in self.tokens}
+        return frozenset(tokens | {unit.lemma for unit in self.units} | {unit.word for unit in self.units})
 
     @functools.cached_property
     def other_words(self) -> frozenset[str]:
@@ -195,7 +195,7 @@ class Caption:
         unit = self.units[place]
         if not unit.text[0].isupper() or self.text.isupper() or unit.kind == "preposition":
             return False  # Visual Genome shouts its relations: "man ON horse"
-        if self.is_title:  # Two Bedroom House in Navy Blue: what of it is a name cannot be told
+        if self.is_title:  # Two Bedroom House in Navy Blue: any of it may be a name
             return True
         if unit.word in _NO_NAMES:
             return False
@@ -203,12 +203,12 @@ class Caption:
 
     @functools.cached_property
     def is_title(self) -> bool:
-        """Written Like a Headline, or shouted: capitals mean nothing here."""
+        """Whether it is Written Like a Headline, or shouted: then capitals mean nothing."""
         words = [token.text for token in self.tokens if token.text[0].isalpha()]
         return sum(word[0].isupper() for word in words) * 2 > len(words) > 2 or self.text.isupper()
 
     def unit_at(self, place: int) -> Unit | None:
-        """None before the first unit and after the last."""
+        """The unit at `place`; None before the first and after the last."""
         return self.units[place] if 0 <= place < len(self.units) else None
 
     def words_of(self, start: int, end: int) -> tuple[str, ...]:
@@ -246,7 +246,7 @@ class Caption:
         return None if phrase is None or phrase.start != after else self.head_lemma(phrase)
 
     def head_lemma(self, phrase: NounPhrase) -> str:
-        """The noun a phrase speaks of: people, in "a group of people"."""
+        """The main noun of a phrase: people, in "a group of people"."""
         units, head = self.units, self.units[phrase.head]
         after = phrase.end
         if head.lemma in COLLECTIVES and after + 1 < len(units) and units[after].word == "of":
@@ -272,7 +272,7 @@ class Caption:
         phrase = self.phrase_at.get(before) if before >= 0 else None
         if phrase is None or phrase.head != before:
             return (self.head_lemma(self.phrases[0]),) if self.phrases and self.phrases[0].end <= place else ()
-        found = [units[phrase.head].lemma]
+        subjects = [units[phrase.head].lemma]
         while phrase.start >= 2 and (
             units[phrase.start - 1].kind == "preposition" or units[phrase.start - 1].lemma in _HAVING
         ):
@@ -281,23 +281,23 @@ class Caption:
                 break
             phrase = outer
             if units[phrase.head].lemma not in COLLECTIVES or units[phrase.end].word != "of":  # a couple of monitors
-                found.append(units[phrase.head].lemma)
-        return tuple(found)
+                subjects.append(units[phrase.head].lemma)
+        return tuple(subjects)
 
 
 class Kept(Generic[T]):
-    """What a module works out once for each caption; it goes with the caption."""
+    """Values that a module computes once for each caption; they are freed with the caption."""
 
     def get(self, caption: Caption) -> T | None:
-        found: T | None = caption._kept.get(self)
-        return found
+        value: T | None = caption._kept.get(self)
+        return value
 
     def put(self, caption: Caption, value: T) -> T:
         caption._kept[self] = value
         return value
 
     def once(self, caption: Caption, make: Callable[[], T]) -> T:
-        return self.put(caption, make()) if (found := self.get(caption)) is None else found
+        return self.put(caption, make()) if (value := self.get(caption)) is None else value
 
 
 @functools.lru_cache(maxsize=1024)  # the captions of an image come one after the other and share their others
@@ -320,10 +320,10 @@ def _compound_at(
     """(tokens, kind, lemma) of the longest compound that begins at `place`."""
     for compound in compounds().get(words[place], ()):
         length = len(compound.words)
-        found = words[place : place + length]
-        if len(found) < length or found[:-1] != list(compound.words[:-1]):
+        here = words[place : place + length]
+        if len(here) < length or here[:-1] != list(compound.words[:-1]):
             continue
-        last = found[-1]
+        last = here[-1]
         if last != compound.words[-1] and not (compound.kind == "noun" and noun_lemma(last) == compound.words[-1]):
             continue
         if any(not text[tokens[i].end : tokens[i + 1].start].isspace() for i in range(place, place + length - 1)):
@@ -371,7 +371,7 @@ def _in_phrase(units: tuple[Unit, ...], place: int, core: int, start: int) -> bo
 
 
 def _ends_in_noun(units: tuple[Unit, ...], place: int) -> bool:
-    """The adjectives after this "and" come to a noun, so that the phrase goes on."""
+    """Whether the adjectives after this "and" end in a noun, so that the phrase goes on."""
     place += 1
     while place < len(units) and (units[place].kind == "adjective" or units[place].word in {"and", ","}):
         place += 1
@@ -385,7 +385,7 @@ _PLAIN = re.compile(r"[^\W\d_]+")
 
 
 def not_a_caption(text: str) -> str | None:
-    """A question, or another language: rules for English captions would spoil it."""
+    """Whether the text is a question or in another language: rules for English captions would spoil it."""
     if "?" in text and (text.rstrip(" \"'”)").endswith("?") or text.split()[0].lower() in _ASKING):
         return "a question"
     words = [word.lower() for word in _PLAIN.findall(text)]

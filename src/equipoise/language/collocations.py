@@ -1,8 +1,8 @@
 """Collocations: the pairs a word forms with its neighbours, (in, field), (hold, cup), and which pairs captions have.
 
-The same function reads pairs to count them (studies/make_pair_counts.py) and, with the place of a word left open, for
-judging what may stand there. A word that is common, in a place where it would often be seen if it fitted, and is not
-seen there, does not fit: "in a beach", "tall water", "talking on a sandwich".
+The same function reads pairs to count them (studies/make_pair_counts.py) and, with the place of a word left open, to
+judge other words for it. A common word does not fit a place where it would often be seen if it fitted, but is not seen:
+"in a beach", "tall water", "talking on a sandwich".
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _of_preposition(caption: Caption, start: int, end: int) -> Iterator[Pair]:
 
 
 def noun_before(caption: Caption, start: int, end: int) -> tuple[int, Pair] | None:
-    """Where the nouns that modify the head at `start:end` begin (in characters), and the last one's pair with it."""
+    """The first character of the nouns that modify the head at `start:end`, and the last noun's pair with it."""
     units, place = caption.units, start - 1
     phrase = caption.phrase_at.get(start)
     if phrase is None or phrase.head != end - 1 or place < phrase.core or units[place].kind != "noun":
@@ -194,23 +194,23 @@ def qualities() -> frozenset[str]:
     return frozenset(member.entry.text for member in listed if member.replaced or member.chosen)
 
 
-# Relation -> (how often a pair would have to be expected before its absence says something, the least share of that
-# that must be seen).
+# Relation -> (how often a pair must be expected before its absence says something, the least share of the expected
+# number that must be seen).
 _LEAST: dict[str, tuple[float, float]] = {
     "prep": (0.3, 0.25), "object": (0.5, 0.15), "via": (0.4, 0.15), "subject": (2.0, 0.08), "modifier": (2.0, 0.06),
     "of": (0.1, 0.05), "particle": (1.0, 0.1), "adverb": (0.0, 0.02), "verbs": (0.0, 0.02), "onward": (0.0, 0.02),
 }  # fmt: skip
 _UNFIT = frozenset(tuple(pair.split(" + ")) for pair in word_list("pairs that do not fit"))
-RARE = 15  # photos: of words that fewer have nothing is known
+RARE = 15  # photos: nothing is known of words that fewer photos have
 _TELLING = 60  # a verb seen so often takes no object that it was never seen with ("riding his taxi")
 OF_ANYTHING = COLLECTIVES | word_set("heads of anything")
-# Though no caption we counted says so.
+# Pairs that fit although no counted caption has them.
 FITTING = frozenset(tuple(pair.split(" + ")) for pair in word_list("pairs that fit"))
 _ANY_WORD = word_set("adverbs of degree")
 
 
 class _Counts(NamedTuple):
-    """Of one relation: first word -> second word -> number, and the sums of both."""
+    """The counts of one relation: first word -> second word -> number, and the sums of both."""
 
     pairs: dict[str, dict[str, int]]
     first: dict[str, int]
@@ -220,13 +220,13 @@ class _Counts(NamedTuple):
 
 @functools.cache
 def _read() -> dict[str, dict[str, dict[str, int]]]:
-    found: dict[str, dict[str, dict[str, int]]] = json.loads(read_data("pairs.json.gz"))
-    return found
+    tables: dict[str, dict[str, dict[str, int]]] = json.loads(read_data("pairs.json.gz"))
+    return tables
 
 
 @functools.cache
 def _tables() -> dict[str, _Counts]:
-    found = {}
+    tables = {}
     for relation in (*RELATIONS, "where", "scene"):
         pairs = _read().get(relation, {})
         second: dict[str, int] = {}
@@ -234,12 +234,12 @@ def _tables() -> dict[str, _Counts]:
             for word, number in listed.items():
                 second[word] = second.get(word, 0) + number
         first = {word: sum(listed.values()) for word, listed in pairs.items()}
-        found[relation] = _Counts(pairs, first, second, sum(second.values()))
-    return found
+        tables[relation] = _Counts(pairs, first, second, sum(second.values()))
+    return tables
 
 
 class Counted(NamedTuple):
-    """How often a pair was counted, how often it would be if its words came together by chance, and its first word."""
+    """How often a pair was counted, how often its words would come together by chance, and the first word's count."""
 
     seen: int
     expected: float
@@ -264,7 +264,7 @@ def second_of(relation: str, second: str) -> int:
 
 
 def variety(relation: str, first: str) -> int:
-    """With how many words the first word of a relation was seen."""
+    """The number of words with which the first word of a relation was seen."""
     return len(_tables()[relation].pairs.get(first, ()))
 
 
@@ -289,13 +289,14 @@ def is_known(word: str) -> bool:
 
 
 def is_seen_with(noun: str, other: str) -> bool:
-    """Photos that show `noun` quite often show the `other` too, as far as their captions tell."""
+    """Whether photos that show `noun` quite often show the `other` too, by their captions."""
     return other in _read()["together"].get(noun, ())
 
 
 def misfit(pair: Pair, word: str, strictness: float = 1.0) -> bool:
-    """What follows a noun as modifier, a participle or an adverb must have been seen at all: these go with few words
-    ("name plate", "open faced", "massively tall"). Elsewhere absence must say something."""
+    """Whether captions show that the word does not fit the pair. Nouns as modifiers, participles and adverbs go with
+    few words ("name plate", "open faced", "massively tall"): these pairs must have been seen. For others, absence must
+    say something."""
     narrow = pair.narrow
     if narrow and pair.first and pair.second is None and pair.relation in {"of", "modifier"}:
         narrow = not _is_broad(pair.relation, pair.first)
@@ -304,7 +305,7 @@ def misfit(pair: Pair, word: str, strictness: float = 1.0) -> bool:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _is_broad(relation: str, first: str) -> bool:
-    """Goes with anything: "picture of", "colored", a misspelt word that no caption has."""
+    """Whether the first word goes with anything: "picture of", "colored", a misspelt word that no caption has."""
     if relation == "of":
         return first in OF_ANYTHING or variety(relation, first) >= 40
     often = counted(relation, first, "").first

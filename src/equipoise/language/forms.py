@@ -78,7 +78,7 @@ _NO_NOUN_PHRASE = re.compile(
 
 
 def fix_articles(text: str) -> str:
-    """`text` with every a/an as the next word wants it; all else, spaces included, stays as it is."""
+    """`text` with every a/an right for the next word; all else, spaces included, stays as it is."""
     whole_upper = text.isupper()
 
     def fixed(match: re.Match[str]) -> str:
@@ -108,7 +108,7 @@ def _plain(word: str) -> str:
 
 
 def _is_spelled(letters: str, dotted: bool) -> bool:
-    """Whether people say the letters: U.S., TV, mp3, X; but not Mr, and not OLD because a sign shouts."""
+    """Whether people say the letters: U.S., TV, mp3, X; but not Mr, nor OLD on a sign in capitals."""
     alphabetic = re.sub(r"[^a-z]", "", letters)
     if len(alphabetic) <= 1 or (dotted and len(alphabetic) <= 4):
         return True
@@ -118,7 +118,7 @@ def _is_spelled(letters: str, dotted: bool) -> bool:
 
 
 def _number_starts_with_vowel(number: str) -> bool:
-    """Eight..., eleven and eighteen, with their thousands, and the years and decades from 1100 and 1800."""
+    """Whether it is eight..., eleven or eighteen, also in thousands, or a year or decade from 1100 or 1800."""
     digits = re.match(r"[\d,]+", number)
     assert digits is not None
     whole = digits[0].replace(",", "")
@@ -129,25 +129,25 @@ def _number_starts_with_vowel(number: str) -> bool:
     return leading in {"11", "18"} or (said_in_hundreds and whole[:2] in {"11", "18"})
 
 
-_LETTERS = 8  # so many the net sees, counted from the end
-_CODES = 28  # for each of them: one per letter, one for every other character, one that is not used
+_LETTERS = 8  # letters that the net sees, counted from the end
+_CODES = 28  # for each letter: one per letter, one for every other character, one that is not used
 
 
 def lemma(word: str, pos: Literal["NOUN", "VERB"]) -> str:
     """The base form of a noun or a verb: stools -> stool, running -> run."""
-    found = _table()[pos].get(word.lower())
-    if found is None:
+    base = _table()[pos].get(word.lower())
+    if base is None:
         cut, add, undouble = _table()["endings"][_picked("lemma", word.lower(), pos == "VERB")]
-        found = word[: max(len(word) - cut, 0)] + add
-        found = found[:-1] if undouble else found  # runn-ing
-    return _like(word, found)
+        base = word[: max(len(word) - cut, 0)] + add
+        base = base[:-1] if undouble else base  # runn-ing
+    return _like(word, base)
 
 
 def inflections(word: str, tag: str) -> tuple[str, ...]:
-    """The spellings of a base form's NNS, VBZ, VBD, VBN or VBG, the usual one first: antenna -> antennas, antennae."""
+    """The spellings of a base form's NNS, VBZ, VBD, VBN or VBG, the usual first: antenna -> antennas, antennae."""
     lower = word.lower()
-    found: list[str] = _table()[tag].get(lower) or [_regular(lower, tag)]
-    return tuple(_like(word, form) for form in found)
+    forms: list[str] = _table()[tag].get(lower) or [_regular(lower, tag)]
+    return tuple(_like(word, form) for form in forms)
 
 
 def _regular(word: str, tag: str) -> str:
@@ -259,10 +259,10 @@ def plural(word: str) -> str:
         return _IRREGULAR_PLURAL[word]
     if word in {"sheep", "deer", "fish", "aircraft", "moose", "bison", "elk", "broccoli", "people", "cattle"}:
         return word
-    found = inflections(word, "NNS")
-    regular = [form for form in found if form.endswith("s")]
+    forms = inflections(word, "NNS")
+    regular = [form for form in forms if form.endswith("s")]
     if word in {"man", "woman", "foot", "tooth", "mouse", "goose", "ox", "policeman", "fireman"} or not regular:
-        return found[0]
+        return forms[0]
     return regular[0]
 
 
@@ -282,7 +282,7 @@ def like(original: str, new: str) -> str:
 
 
 def article_before(before: str, word: str) -> str:
-    """`before` with a last "a" or "an" as the word that now follows it wants."""
+    """`before`, with a last "a" or "an" right for the word that now follows it."""
     stripped = before.rstrip()
     last = stripped.split()[-1] if stripped else ""
     if last.lower() not in {"a", "an"}:

@@ -1,4 +1,4 @@
-"""A language model in a local folder, loaded without the network and without its code; how fluent a text is to one."""
+"""Load a language model of a local folder, without the network and without its code; measure a text's fluency."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def load_lm(folder: str | Path, kind: str) -> tuple[PreTrainedTokenizerBase, Pre
         raise UserError(f"{path}: expected a folder of transformers with config.json, weights and tokenizer")
     import transformers
 
-    safely = {"local_files_only": True, "trust_remote_code": False}  # unsaid, it would ask on the terminal
+    safely = {"local_files_only": True, "trust_remote_code": False}  # without them it would ask on the terminal
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(path, **safely)
-        model, found = getattr(transformers, kind).from_pretrained(path, **safely, output_loading_info=True)
+        model, report = getattr(transformers, kind).from_pretrained(path, **safely, output_loading_info=True)
     except Exception as error:  # whatever a damaged or foreign file does to transformers
         what = f"{type(error).__name__}: {error}".split("\n")[0]
         raise UserError(f"{path}: cannot be loaded as {kind.removeprefix('AutoModelFor')} ({what})") from None
-    if kind != "AutoModel" and found["missing_keys"]:  # a bare encoder; its head would be made of random numbers
+    if kind != "AutoModel" and report["missing_keys"]:  # a bare encoder; its head would be made of random numbers
         raise UserError(
-            f"{path}: no weights for {sorted(found['missing_keys'])[0]}; it is no {kind[len('AutoModelFor') :]}"
+            f"{path}: no weights for {sorted(report['missing_keys'])[0]}; it is no {kind[len('AutoModelFor') :]}"
         )
     return tokenizer, model.eval()
 
@@ -48,9 +48,9 @@ class CausalLM:
     """Mean log-likelihood of a token. The mean, because the sum says above all which text is shorter; with `total`
     it is the sum.
 
-    Texts are read one by one: in a batch a matrix of another shape is multiplied, and the last bits would change with
-    the company a text is in. Where that does not matter, up to `together` texts of the same number of tokens are read
-    at once (nothing is ever padded), in half of the time.
+    Texts are read one by one: a batch multiplies matrices of another shape, so the last bits of a score would depend
+    on the other texts. Where that does not matter, up to `together` texts of the same number of tokens are read at once
+    (nothing is ever padded), in half of the time.
     """
 
     name = "causal_lm"
@@ -62,7 +62,7 @@ class CausalLM:
 
     def __call__(self, texts: Sequence[str]) -> list[float]:
         read = [self._tokens(text) for text in texts]
-        found = [0.0] * len(texts)
+        fluency = [0.0] * len(texts)
         order = sorted((place for place, tokens in enumerate(read) if len(tokens) > 1), key=lambda p: len(read[p]))
         while order:
             length = len(read[order[0]])
@@ -73,8 +73,8 @@ class CausalLM:
                     raise UserError(
                         f"{self.folder}: gives {texts[place][:60]!r} no finite likelihood; are its weights whole?"
                     )
-                found[place] = value
-        return found
+                fluency[place] = value
+        return fluency
 
     def _tokens(self, text: str) -> list[int]:
         tokenizer = self._tokenizer
@@ -90,8 +90,8 @@ class CausalLM:
         tokens = torch.tensor(read, device=self.device)
         with torch.inference_mode():
             logits = self.model(input_ids=tokens).logits[:, :-1]
-            found = (
-                torch.log_softmax(one.double(), dim=-1).gather(1, own[1:, None])
-                for one, own in zip(logits, tokens, strict=True)
+            likelihoods = (
+                torch.log_softmax(scores.double(), dim=-1).gather(1, ids[1:, None])
+                for scores, ids in zip(logits, tokens, strict=True)
             )
-            return [float(each.sum() if self.total else each.mean()) for each in found]
+            return [float(values.sum() if self.total else values.mean()) for values in likelihoods]

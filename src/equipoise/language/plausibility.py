@@ -1,4 +1,4 @@
-"""Positive evidence: captions that say a thing of this sort in this place, or name both things together.
+"""Positive evidence: captions that have a thing of this sort in this place, or name both things together.
 
 `collocations.py` asks whether the absence of a pair says something; here a pair must have been seen. Two tables more,
 counted by studies/make_pair_counts.py: "where" (dog, on couch), for the noun itself and for its sort ("@person"), since
@@ -34,7 +34,7 @@ _KNOWN_WELL = 40  # a noun seen in so many places needs no help from its sort
 _VEHICLES = frozenset(("road-vehicle", "rail", "air-vehicle", "water-vehicle"))
 _TELLING = 20  # a verb seen so often takes no object that it was never seen with
 _ENOUGH = 8  # of the word that stays: less says nothing about what goes with it
-# How often a pair that was never seen would have to be expected before that says something.
+# How often a pair must be expected before its absence says something.
 _EXPECTED = {
     "prep": 0.1, "object": 0.05, "via": 0.05, "subject": 0.2, "modifier": 0.5, "of": 0.0, "particle": 0.1,
     "adverb": 0.0, "verbs": 0.0, "onward": 0.0, "where": 0.15,
@@ -52,12 +52,12 @@ _BROAD = 25  # nouns that an adjective goes with
 _FURRY = word_set("furry animals")
 BODY = word_set("body parts")
 _EVERYWHERE = word_set("words of any scene")
-Where = tuple[str, str]  # a thing, and where it is: (dog, on couch)
+Where = tuple[str, str]  # a thing and its place: (dog, on couch)
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def sort_of(noun: str) -> str:
-    """What stands for a noun that is too rare to be judged alone."""
+    """The sort that stands for a noun that is too rare to be judged alone."""
     if is_person(noun):
         return "@person"
     if is_animate(noun):
@@ -78,7 +78,7 @@ def places_in(caption: Caption) -> tuple[Where, ...]:
 
 
 def _places_in(caption: Caption) -> Iterator[Where]:
-    """(who or what, "preposition noun"), as far as word order tells."""
+    """(subject, "preposition noun"), as far as word order tells."""
     units = caption.units
     for place, unit in enumerate(units):
         if unit.kind != "preposition" or unit.word == "of" or not place:
@@ -97,9 +97,9 @@ def _subjects(caption: Caption, place: int) -> Iterator[str]:
         at = place - 1
         while at > 0 and caption.units[at].kind in {"verb", "be", "adverb"}:
             at -= 1
-        found = caption.subjects_of(at + 1)
-        if found:
-            yield found[-1]
+        subjects = caption.subjects_of(at + 1)
+        if subjects:
+            yield subjects[-1]
     elif before.kind == "noun":
         phrase = caption.phrase_at.get(place - 1)
         if phrase is not None:
@@ -108,7 +108,7 @@ def _subjects(caption: Caption, place: int) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _is_seen_at(noun: str, where: str) -> bool:
-    """Some caption has the noun there; of a rare noun, one of its sort."""
+    """Whether some caption has the noun there; for a rare noun, a noun of its sort."""
     if seen_in("where", noun, where):
         return True
     sort = sort_of(noun)
@@ -118,7 +118,7 @@ def _is_seen_at(noun: str, where: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _is_seen_beside(noun: str, other: str) -> bool:
-    """Some caption names both, or neither is common enough for that to say something."""
+    """Whether some caption names both, or the two are too rare for an absence to say something."""
     if noun == other or seen_in("scene", noun, other) or seen_in("scene", other, noun):
         return True
     return counted("scene", noun, other).expected < 1.5
@@ -129,16 +129,16 @@ _PLACES = word_set("sets of places")
 _SHARE_OF_PLACE = 0.7
 _HARDLY = 0.25  # less than this share is as good as never
 _SHARE = 0.5  # of the photos expected by chance that must show two things together
-_KIN_SHARE = frozenset(("where", "subject", "scene"))  # what is not known of a word, and known of its kin
-_SURE_ASKS = frozenset(("modifier", "adverb", "verbs", "onward"))  # what is asked of lines marked `sure` too
+_KIN_SHARE = frozenset(("where", "subject", "scene"))  # relations in which a word's kin may stand for it
+_SURE_ASKS = frozenset(("modifier", "adverb", "verbs", "onward"))  # relations that lines marked `sure` must pass too
 
 
 class Doubt(NamedTuple):
-    """What speaks against a word in a place, and how much: not known, unlikely, or impossible (it would be seen)."""
+    """A reason against a word in a place, and its weight: not known, unlikely, or impossible (it would be seen)."""
 
     reason: str
     weight: int
-    of: str = ""  # the relation asked about
+    of: str = ""  # the relation
 
 
 @functools.lru_cache(maxsize=32)
@@ -147,9 +147,9 @@ def _pairs(caption: Caption, start: int, end: int) -> tuple[Pair, ...]:
 
 
 def doubts(caption: Caption, start: int, end: int, word: str, target: str, mark: str = "") -> Iterator[Doubt]:
-    """Pairs that `word` would form at units `start:end` and that never occur in captions. Of lines marked `sure`
-    only the nearest neighbours are asked; of lines marked `kin` it is enough that captions have the old word there,
-    where they say nothing of the new."""
+    """Pairs that `word` would form at units `start:end` and that never occur in captions. For lines marked `sure` only
+    the nearest neighbours count; for lines marked `kin` it is enough that captions have the old word there, if they say
+    nothing of the new."""
     for doubt in _all_doubts(caption, start, end, word, target, mark == "sure"):
         if not (mark == "kin" and doubt.of in _KIN_SHARE and doubt.weight == NOT_KNOWN):
             yield doubt
@@ -176,20 +176,20 @@ def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, 
         if misfit(pair, word):
             yield Doubt(f"the new word does not go with its neighbour: {first!r} with {second!r}", IMPOSSIBLE)
         elif (first, second) not in FITTING and not (relation == "of" and first in OF_ANYTHING):
-            found = counted(relation, first, second)
-            painted = target == "object" and not found.seen and _has_own_colours(first, word)
-            rare = alive and found.seen < max(2, 0.1 * found.expected)
+            count = counted(relation, first, second)
+            painted = target == "object" and not count.seen and _has_own_colours(first, word)
+            rare = alive and count.seen < max(2, 0.1 * count.expected)
             if relation == "modifier" and (rare or painted):
                 yield Doubt(f"captions never use these two words together: {first!r} {second!r}", IMPOSSIBLE)
-            elif not found.seen and not (target == "object" and _says_little(pair)):
-                known = found.first if pair.second is None else second_of(relation, second)
+            elif not count.seen and not (target == "object" and _says_little(pair)):
+                known = count.first if pair.second is None else second_of(relation, second)
                 if known < _ENOUGH:
                     few = f"too few captions have these words to judge them together: {first!r} with {second!r}"
                     yield Doubt(few, NOT_KNOWN, relation)
                 elif not _seen_by_kin(pair, word, target):
-                    sure = found.expected > _EXPECTED[relation]
+                    sure = count.expected > _EXPECTED[relation]
                     if relation in {"object", "via"}:  # a rare verb says nothing for itself
-                        sure |= found.first < _ENOUGH if target == "action" else found.first >= _TELLING
+                        sure |= count.first < _ENOUGH if target == "action" else count.first >= _TELLING
                     never = f"captions never use these two words together: {first!r} with {second!r}"
                     yield Doubt(never, UNLIKELY if sure else NOT_KNOWN, relation)
     if target in {"object", "action"} and (sport := _other_sport(caption, start, end, word)):
@@ -204,7 +204,7 @@ def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, 
 
 
 def _says_little(pair: Pair) -> bool:
-    """A quality that goes with most things: red, large, old; not "unmade", "hybrid" or "main"."""
+    """Whether it is a quality that goes with most things: red, large, old; not "unmade", "hybrid" or "main"."""
     if pair.relation != "modifier" or pair.narrow or pair.first is None:
         return False
     return pair.first in qualities() or variety("modifier", pair.first) >= _BROAD
@@ -216,23 +216,23 @@ def _sports_of(word: str) -> frozenset[str]:
 
 
 def _other_sport(caption: Caption, start: int, end: int, word: str) -> str | None:
-    """A word of the caption that belongs to one sport, where the new word belongs to others alone."""
-    mine = _sports_of(word)
-    if not mine:
+    """A word of the caption from a sport, if the new word is only from other sports."""
+    sports = _sports_of(word)
+    if not sports:
         return None
-    left = {unit.lemma for place, unit in enumerate(caption.units) if not start <= place < end}
-    left |= {part for lemma in left for part in lemma.split()}
-    found = [name for name in sorted(left) if name in _SPORT_OF]
-    return None if any(mine & _SPORT_OF[name] for name in found) else next(iter(found), None)
+    others = {unit.lemma for place, unit in enumerate(caption.units) if not start <= place < end}
+    others |= {part for lemma in others for part in lemma.split()}
+    names = [name for name in sorted(others) if name in _SPORT_OF]
+    return None if any(sports & _SPORT_OF[name] for name in names) else next(iter(names), None)
 
 
 def _has_own_colours(quality: str, noun: str) -> bool:
-    """A green kitten, green sand: animals, food and places have the colours they have."""
+    """Whether it is a colour, and the noun has colours of its own (animals, food, places): a green kitten."""
     return quality in COLOURS and (is_animate(noun) or is_food(noun) or noun in _NATURAL)
 
 
 def _has_no_noun(caption: Caption, place: int) -> bool:
-    """Two dogs, one black; an orange sits on a table. But "dressed in black" is the colour of clothes."""
+    """Whether the colour has no noun: two dogs, one black. But "dressed in black" is the colour of clothes."""
     phrase = caption.phrase_at.get(place)
     if place and caption.units[place - 1].word in {"in", "wearing", "wears", "wear"}:
         return False
@@ -243,20 +243,21 @@ def _has_no_noun(caption: Caption, place: int) -> bool:
 
 
 def _is_grown(caption: Caption, head: int) -> bool:
-    """An animal, a person, food, a plant, the sky: these have the colours they have."""
+    """Whether it has colours of its own: an animal, a person, food, a plant, the sky."""
     noun = caption.units[head].lemma
     return is_animate(noun) or is_food(noun) or noun in _NATURAL or noun in BODY
 
 
 def _seen_by_kin(pair: Pair, word: str, target: str) -> bool:
-    """A gentleman can be where men are."""
+    """Whether the pair was seen with another word for a person: a gentleman can be where men are."""
     if target != "object" or not is_person(word):
         return False
     return any(counted(*pair.filled(kin)).seen for kin in _PERSONS)
 
 
 def _is_told_where(caption: Caption, noun: str) -> bool:
-    """Two children on the dirt with an umbrella: the umbrella is the children's."""
+    """Whether the noun is not the first of the caption: in "two children on the dirt with an umbrella", the umbrella
+    is the children's."""
     phrase = next((p for p in caption.phrases if caption.units[p.head].lemma == noun), None)
     return phrase is not None and caption.phrases[0] is not phrase
 
@@ -282,7 +283,7 @@ def _doubts_of_image(caption: Caption, start: int, end: int, new: str) -> Iterat
         return
     share = _SHARE_OF_PLACE if sets_of(new) & _PLACES else _SHARE
     for place, unit in enumerate(caption.units):
-        # The last unit alone: "bathroom" of a bathroom toilet that becomes a bed still tells what room it is.
+        # Only the last unit goes: in "a bathroom toilet" that becomes a bed, "bathroom" still names the room.
         if unit.kind in CONTENT and unit.lemma not in _EVERYWHERE and place != end - 1:
             seen, expected = in_images(new, unit.lemma)
             if expected >= 1 and seen < share * expected:
@@ -307,11 +308,11 @@ def _doubt_at(noun: str, where: str) -> Iterator[Doubt]:
 
 def seen_pair(relation: str, first: str, second: str, free: bool) -> bool:
     """Whether captions have the pair; a `free` quality goes with any thing that can be made or painted."""
-    found = counted(relation, first, second)
+    count = counted(relation, first, second)
     if relation == "modifier" and free:
         if is_animate(second) or is_food(second) or second in _NATURAL:
-            return found.seen >= max(2, 0.1 * found.expected)
-        return found.seen > 0 or found.expected < 1
-    if found.seen >= max(1, 0.05 * found.expected):
+            return count.seen >= max(2, 0.1 * count.expected)
+        return count.seen > 0 or count.expected < 1
+    if count.seen >= max(1, 0.05 * count.expected):
         return True
     return is_person(second) and relation != "modifier" and any(seen_in(relation, first, kin) for kin in _PERSONS)

@@ -1,9 +1,9 @@
-"""Can edits be told from originals by their words alone? (A text-only baseline, which finds annotation artefacts.)
+"""Whether edits differ from originals in their words alone: a text-only baseline, which finds annotation artefacts.
 
 The judge is logistic regression on words and pairs of neighbouring words, cross-validated with an image's captions and
 edits in one fold. Two questions: *unpaired*, is this text an original or an edit; and *paired*, which of these two is
-the original. The paired one is more sensitive, because what both texts say cancels out. Chance is 50 %. An interval
-below 50 means that what was learned points the wrong way on other images.
+the original. The paired one is more sensitive, because the words of both texts cancel out. Chance is 50 %. An interval
+below 50 means that the weights point the wrong way on other images.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PAIRS = (("originals", "negatives"), ("originals", "positives"), ("positives", "
 
 
 def separability(items: Sequence[Item], seed: int = 0) -> dict[str, Any]:
-    """For each two kinds: n, and accuracy with its interval, unpaired and paired; None where there is too little."""
+    """For each two kinds: n, and accuracy with its interval, unpaired and paired; None if there are too few pairs."""
     return {f"{first} / {second}": _separate(items, first, second, seed) for first, second in PAIRS}
 
 
@@ -47,25 +47,25 @@ def _separate(items: Sequence[Item], first: str, second: str, seed: int) -> dict
     pairs, groups = [], []  # groups by number
     places: dict[str, int] = {}  # name of a group -> its number, in the order of the items
     for item in items:
-        one, other = _one_of(item, first, rng), _one_of(item, second, rng)
-        if one is not None and other is not None and one != other:
-            pairs.append((one, other))
+        first_text, second_text = _one_of(item, first, rng), _one_of(item, second, rng)
+        if first_text is not None and second_text is not None and first_text != second_text:
+            pairs.append((first_text, second_text))
             groups.append(places.setdefault(group_of(item), len(places)))
     if len(pairs) < _LEAST:
         return None
-    # By their order and not by their names, which must change no number. Nor by what the captions say: where texts are
-    # one item's caption and another's negative, a judge would only ever have seen them on the wrong side.
+    # Folds by the order of the groups: their names must change no number. Not by the captions either: a judge would see
+    # a text that is one item's caption and another's negative only ever on the wrong side.
     folds = np.array([fold_of(str(group), FOLDS) for group in groups])
     clusters = np.array(groups)
     rows = words_of([text for pair in pairs for text in pair])
     scores = np.empty(len(rows))
     wins = np.empty(len(pairs))
-    both = np.repeat(folds, 2)
+    row_folds = np.repeat(folds, 2)
     labels = np.tile([1.0, 0.0], len(pairs))
     matrix = Rows.of(rows)
     differences = Rows.of([difference(rows[place], rows[place + 1]) for place in range(0, len(rows), 2)])
     for fold in range(FOLDS):
-        test, test_pairs = both == fold, folds == fold
+        test, test_pairs = row_folds == fold, folds == fold
         if not test.any() or test.all():
             return None
         scores[test] = matrix.pick(test) @ fit(matrix.pick(~test), labels[~test])
@@ -80,7 +80,7 @@ def _separate(items: Sequence[Item], first: str, second: str, seed: int) -> dict
 
 
 def group_of(item: Item) -> str:
-    """What must stay in one fold: an image with all its captions and their edits."""
+    """The group that stays in one fold: an image with all its captions and their edits."""
     return item.image.path if item.image else item.id
 
 
@@ -101,7 +101,8 @@ def _half(values: Floats) -> Floats:
 
 
 def _with_interval(right: Floats, clusters: Ints, seed: int) -> dict[str, object]:
-    """Resamples keep the five fits. Other captions would give other fits, which vary more (`_FITS`)."""
+    """Accuracy and interval. Resamples keep the five fits; other captions would give other fits, which vary more
+    (`_FITS`)."""
     value = float(right.mean())
     ends = averaged_all(right, clusters, seed, resamples=500).interval(0)
     low, high = (round(min(1.0, max(0.0, value + _FITS * (end - value))), 4) for end in ends)
@@ -125,14 +126,14 @@ def words_of(texts: Sequence[str]) -> list[Bag]:
 
 
 def difference(first: Bag, second: Bag) -> Bag:
-    """What only one of two texts has: 1 for the first's, -1 for the second's."""
-    found = {name: value - second.get(name, 0.0) for name, value in first.items() if name not in second}
-    return found | {name: -value for name, value in second.items() if name not in first}
+    """The names that only one of two texts has: 1 for the first's, -1 for the second's."""
+    weights = {name: value - second.get(name, 0.0) for name, value in first.items() if name not in second}
+    return weights | {name: -value for name, value in second.items() if name not in first}
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A sparse matrix, row after row, with what logistic regression needs of one."""
+    """A sparse matrix, row after row, with the operations that logistic regression needs."""
 
     columns: Ints
     values: Floats
@@ -142,7 +143,7 @@ class Rows:
 
     @staticmethod
     def names(bags: Sequence[Bag]) -> dict[str, int]:
-        """Name -> column, as they appear; what only one text has cannot generalise and is left out."""
+        """Name -> column, as they appear; names of only one text cannot generalise and are left out."""
         seen = Counter(name for bag in bags for name in bag)
         return {name: column for column, name in enumerate(name for name, count in seen.items() if count > 1)}
 

@@ -1,7 +1,7 @@
 """Parts of speech of a caption, offline and fast: Brill's tagger with rules and words for captions on top.
 
 Brill's files (lexicon, word shapes, contextual rules: data/BRILL_LICENSE.txt) were learned from newspapers; the rules
-at the end of this file fix what that gets wrong in captions. textblob, which carries the files, is not used: it never
+at the end of this file fix their mistakes in captions. textblob, which carries the files, is not used: it never
 applies the contextual rules (its lazy list of them stays empty), so that "to blow" stays a noun.
 """
 
@@ -38,7 +38,7 @@ _FIXED = {mark: pos for pos, listed in _TAGGED.items() for mark in listed}
 def brill_lexicon() -> dict[str, str]:
     pairs = (line.split() for line in _data("brill-lexicon.txt.gz"))
     lexicon = {pair[0]: pair[1].split("|")[0] for pair in pairs if len(pair) > 1}
-    # What the lexicon lacks or takes from newspapers alone; captions need the other reading first.
+    # Words that the lexicon lacks, or has with a reading of newspapers; captions need the other reading first.
     for pos, listed in _caption_words().items():
         if pos.isupper():
             lexicon.update(dict.fromkeys(listed, pos))
@@ -168,8 +168,8 @@ _WORD_SECOND = frozenset(_KINDS[kind] for kind in ("LBIGRAM", "WDPREVTAG", "WDAN
 
 @functools.lru_cache(MOST_WORDS)
 def _rules_for(word: str, was: str) -> tuple[tuple[str, _Kind, str, str], ...]:
-    """The few of the rules that may change this tag of this word: most speak of other words, or would make of it what
-    it cannot be."""
+    """The few rules that may change this tag of this word: most are for other words, or give it a tag that it cannot
+    have."""
     return tuple(
         (after, kind, x, y)
         for after, kind, x, y in _context_rules().get(was, ())
@@ -239,16 +239,16 @@ def split(text: str) -> list[tuple[str, int, int]]:
 
 def tag(text: str) -> list[Token]:
     """The tokens of `text` in order, each with its place and its Penn tag."""
-    found = split(text)
-    if not found:
+    words_at = split(text)
+    if not words_at:
         return []
     pad = ["STAART"] * 3  # Brill's rules look up to three places to either side; the spelling is theirs
-    words = [*pad, *(word.lower() for word, _, _ in found), *pad]
-    tags = [*pad, *first_tags([word for word, _, _ in found]), *pad]
-    places = range(3, 3 + len(found))
+    words = [*pad, *(word.lower() for word, _, _ in words_at), *pad]
+    tags = [*pad, *first_tags([word for word, _, _ in words_at]), *pad]
+    places = range(3, 3 + len(words_at))
     apply_context(words, tags, places)
     _fix_tags(words, tags, places)
-    return [Token(*token, tags[place]) for place, token in zip(places, found, strict=True)]
+    return [Token(*token, tags[place]) for place, token in zip(places, words_at, strict=True)]
 
 
 _NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
@@ -266,7 +266,7 @@ _AUXILIARIES = _BE | {"has", "does"}
 
 
 def _fix_tags(words: list[str], tags: list[str], places: range) -> None:
-    """Fix what newspapers teach wrongly about captions; one pass from the left, each rule with its example."""
+    """Fix tags that newspapers teach wrongly for captions; one pass from the left, each rule with its example."""
     for i in places:
         word, pos, before, after = words[i], tags[i], tags[i - 1], tags[i + 1]
         if pos == "POS" and (before == "PRP" or words[i - 1] in {"there", "that", "it", "he", "she", "what"}):
@@ -314,7 +314,7 @@ def _is_participle(words: list[str], tags: list[str], i: int) -> bool:
 
 
 def _is_verb_here(words: list[str], tags: list[str], i: int) -> bool:
-    """A subject just before, a base or third-person form that agrees with it, and no noun where it would end."""
+    """Whether a subject is just before, the form agrees with it, and no noun follows where the phrase would end."""
     word, before, after = words[i], tags[i - 1], tags[i + 1]
     if word in VERBS | {"ski", "cross", "race"} and words[i - 1] in _ONE and tags[i] != "JJ" and word != "park":
         joined = "and" in words[i - 4 : i - 1]  # a man and a woman ride bikes
@@ -342,7 +342,7 @@ def _is_verb_here(words: list[str], tags: list[str], i: int) -> bool:
 
 
 def _joins_verb(words: list[str], tags: list[str], i: int) -> bool:
-    """Whether the verb just before "and" tells that this word is one too."""
+    """Whether this word is a verb, by the verb just before "and"."""
     if tags[i + 1] in _NOUNS or words[i] in _MOSTLY_NOUNS:
         return False
     if words[i] in _NEVER_PLURAL or (words[i] in _SELDOM_NOUNS and "VBP" in tags[:i]):
@@ -361,6 +361,6 @@ def _is_plural_here(words: list[str], tags: list[str], i: int) -> bool:
 
 @functools.cache
 def _lexicon_ing_nouns() -> frozenset[str]:
-    """Nouns in -ing that are things, not doings; all other words in -ing may be verbs."""
+    """Nouns in -ing that are things and not actions; all other words in -ing may be verbs."""
     listed = set(_caption_words()["NN"]) | {"thing", "something", "nothing", "anything", "everything", "ping"}
     return frozenset(word for word in listed if word.endswith("ing")) | {"sling", "swing", "dressing", "stocking"}

@@ -20,7 +20,7 @@ class Compound(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """Where an entry may be used: `name` says what is looked at, `words` what must (not) be found there."""
+    """A condition of an entry: `name` says where to look, `words` which words must (not) be there."""
 
     name: str
     words: frozenset[str]
@@ -79,12 +79,12 @@ def _lines(name: str) -> Iterator[tuple[str, str]]:
 @functools.cache
 def compounds() -> dict[str, tuple[Compound, ...]]:
     """First word -> the compounds that begin with it, the longest first."""
-    found: dict[str, list[Compound]] = {}
+    by_first: dict[str, list[Compound]] = {}
     for section, line in _lines("compounds.txt"):
         words = tuple(line.split())
         if len(words) > 1:
-            found.setdefault(words[0], []).append(Compound(words, section))  # type: ignore[arg-type]
-    return {first: tuple(sorted(listed, key=lambda c: -len(c.words))) for first, listed in found.items()}
+            by_first.setdefault(words[0], []).append(Compound(words, section))  # type: ignore[arg-type]
+    return {first: tuple(sorted(listed, key=lambda c: -len(c.words))) for first, listed in by_first.items()}
 
 
 def _entry(text: str) -> Entry:
@@ -109,25 +109,25 @@ def _guards(text: str, line: str) -> tuple[Guard, ...]:
 
 @functools.cache
 def synonyms() -> tuple[Synonyms, ...]:
-    found = []
+    lines = []
     for section, line in _lines("synonyms.txt"):
         body, _, guard_text = line.partition("|")
         guards = _guards(guard_text, line) if guard_text.strip() else ()
         if ">" in body:
             source, _, listed = body.partition(">")
             targets = tuple(_entry(part) for part in listed.split(","))
-            found.append(Synonyms(section, _entry(source), targets, guards))  # type: ignore[arg-type]
+            lines.append(Synonyms(section, _entry(source), targets, guards))  # type: ignore[arg-type]
             continue
         members = [_entry(part) for part in body.split("~")]
         for member in members:
             rest = tuple(other for other in members if other != member)
-            found.append(Synonyms(section, member, rest, guards))  # type: ignore[arg-type]
-    return tuple(found)
+            lines.append(Synonyms(section, member, rest, guards))  # type: ignore[arg-type]
+    return tuple(lines)
 
 
 @functools.cache
 def exclusive() -> tuple[ExclusiveSet, ...]:
-    found = []
+    lines = []
     for section, line in _lines("exclusive.txt"):
         if line.startswith("@"):
             continue
@@ -135,25 +135,27 @@ def exclusive() -> tuple[ExclusiveSet, ...]:
         body, _, guard_text = rest.partition("|")
         groups = tuple(_group(part) for part in body.split(","))
         guards = _guards(guard_text, line) if guard_text.strip() else ()
-        found.append(ExclusiveSet(section, name.strip(), groups, guards))  # type: ignore[arg-type]
-    return tuple(found)
+        lines.append(ExclusiveSet(section, name.strip(), groups, guards))  # type: ignore[arg-type]
+    return tuple(lines)
 
 
 @functools.cache
 def exclusive_groups() -> dict[str, dict[int, set[int]]]:
     """Word -> line of exclusive groups -> the groups of the line that hold the word."""
-    found: dict[str, dict[int, set[int]]] = {}
+    groups_by_word: dict[str, dict[int, set[int]]] = {}
     for line, listed in enumerate(exclusive()):
         for number, group in enumerate(listed.groups):
             for member in group:
-                found.setdefault(member.entry.text, {}).setdefault(line, set()).add(number)
-    return found
+                groups_by_word.setdefault(member.entry.text, {}).setdefault(line, set()).add(number)
+    return groups_by_word
 
 
 def are_exclusive(first: str, second: str) -> bool:
     """Whether some line has both words, and never in one group."""
-    one, other = (exclusive_groups().get(word, {}) for word in (first, second))
-    return any(one[line].isdisjoint(other[line]) for line in one.keys() & other.keys())
+    first_groups, second_groups = (exclusive_groups().get(word, {}) for word in (first, second))
+    return any(
+        first_groups[line].isdisjoint(second_groups[line]) for line in first_groups.keys() & second_groups.keys()
+    )
 
 
 def _group(text: str) -> tuple[Member, ...]:
@@ -167,22 +169,22 @@ def _group(text: str) -> tuple[Member, ...]:
 
 @functools.cache
 def expand(word: str) -> tuple[str, ...]:
-    """A word of a guard; `@name` stands for a whole set, a hyphen also for the blank of a compound."""
+    """The words of a guard's word; `@name` stands for a whole set, a hyphen also for the blank of a compound."""
     if not word.startswith("@"):
         return (word, word.replace("-", " ")) if "-" in word else (word,)
     unions, sets = _named()
-    found: list[str] = []
+    words: list[str] = []
     for part in unions[word]:
         if part.startswith("@"):
-            found += expand(part)
+            words += expand(part)
         else:
-            found += sets.get(part, [part])
-    return tuple(dict.fromkeys(found))
+            words += sets.get(part, [part])
+    return tuple(dict.fromkeys(words))
 
 
 @functools.cache
 def members(name: str) -> frozenset[str]:
-    """A whole set, for asking whether it holds a word."""
+    """The words of a set of exclusive.txt."""
     return frozenset(expand(name))
 
 
@@ -207,8 +209,8 @@ def _named() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
 @functools.cache
 def counts() -> dict[str, int]:
     """How often words and compounds occur in captions of photos; see studies/make_word_counts.py."""
-    found: dict[str, int] = json.loads(read_data("counts.json.gz"))
-    return found
+    counts: dict[str, int] = json.loads(read_data("counts.json.gz"))
+    return counts
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -222,42 +224,42 @@ Kinds = tuple[tuple[str, ...], ...]  # groups of names that exclude each other
 
 @functools.cache
 def kinds() -> dict[str, Kinds]:
-    found: dict[str, Kinds] = {}
+    kinds: dict[str, Kinds] = {}
     for _, line in _lines("kinds.txt"):
         general, _, rest = line.partition(":")
         if "!" not in rest:
             groups = tuple(tuple(word.strip() for word in group.split("/")) for group in rest.split(","))
-            found[general.strip()] = groups
-    return found
+            kinds[general.strip()] = groups
+    return kinds
 
 
 _SECTION = re.compile(r"\[([^\]]+)\]")
 
 
 def word_set(name: str) -> frozenset[str]:
-    """For asking whether a list holds a word."""
+    """A list of vocabulary.txt as a set."""
     return frozenset(_lists()[name])
 
 
 def word_map(name: str) -> dict[str, str]:
-    """A list of words with what belongs to each: "men: man"."""
+    """A list of pairs: "men: man"."""
     return dict(line.split(": ") for line in _lists()[name])
 
 
 def word_list(name: str) -> tuple[str, ...]:
-    """In the order of the file, for drawing from it."""
+    """A list in the order of the file, for draws from it."""
     return _lists()[name]
 
 
 @functools.cache
 def _lists() -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
+    lists: dict[str, list[str]] = {}
     section: list[str] = []
     for line in read_text("vocabulary.txt").splitlines():
         if match := _SECTION.fullmatch(line):
-            if match[1] in found:
+            if match[1] in lists:
                 raise ValueError(f"language/data/vocabulary.txt: two lists are called {match[1]!r}")
-            section = found[match[1]] = []
+            section = lists[match[1]] = []
         elif not line.startswith("#"):
             section += (word.strip() for word in line.split(",") if word.strip())
-    return {name: tuple(words) for name, words in found.items()}
+    return {name: tuple(words) for name, words in lists.items()}

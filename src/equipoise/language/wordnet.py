@@ -1,8 +1,8 @@
-"""WordNet 3.0 (an extract of it), and what sort of thing a noun names: by our sets first, by WordNet else.
+"""An extract of WordNet 3.0, and the sort of thing that a noun names: by our sets first, else by WordNet.
 
 The sense of a word is chosen among the things a photo can show (animals, artifacts, food, ...), by how often
-WordNet's corpus tagged it and by how close it stands to the other nouns of the caption: a bat beside a ball is
-a club. The first synset alone would make a mouse of every computer mouse, or a person of every cook.
+WordNet's corpus tagged it and by how close it is to the other nouns of the caption: a bat with a ball is a club.
+The first synset alone would make an animal of every computer mouse, or a person of every cook.
 """
 
 from __future__ import annotations
@@ -55,24 +55,24 @@ class WordNet:
 
     def above(self, synset: str) -> frozenset[str]:
         """Every synset above this one, itself included."""
-        found = self._above.get(synset)
-        if found is None:
+        synsets = self._above.get(synset)
+        if synsets is None:
             chain = {synset}
             for parent in self.data.synsets[synset].above:
                 chain |= self.above(parent)
-            found = self._above[synset] = frozenset(chain)
-        return found
+            synsets = self._above[synset] = frozenset(chain)
+        return synsets
 
     def senses(self, word: str, letter: Letter) -> list[tuple[str, int]]:
         """(synset, how often tagged) of a common word; names (Wade, Turkey) are left out."""
         key = f"{letter}:{word}"
-        found = self._senses.get(key)
-        if found is None:
+        senses = self._senses.get(key)
+        if senses is None:
             listed = self.data.senses.get(key)
             if listed is None:
                 return []
-            found = self._senses[key] = [pair for pair in listed if word in self.data.synsets[pair[0]].lemmas]
-        return found
+            senses = self._senses[key] = [pair for pair in listed if word in self.data.synsets[pair[0]].lemmas]
+        return senses
 
     def sense(self, word: str, letter: Letter, context: frozenset[str] = frozenset()) -> str | None:
         """The sense that fits a caption with these other nouns; None where WordNet does not know the word."""
@@ -87,7 +87,7 @@ class WordNet:
         return best
 
     def _shared(self, synset: str, other: str) -> int:
-        """How deep, past the most general synsets, a sense of `other` runs together with this synset."""
+        """The number of synsets, without the most general, that a sense of `other` shares with this synset."""
         chain = self.above(synset)
         depths = [len(chain & self.above(sense)) - _TOO_GENERAL for sense, _ in self.senses(other, "n")[:3]]
         return max(0, min(4, max(depths, default=0)))
@@ -98,7 +98,7 @@ class WordNet:
         return None if synset is None else self.data.synsets[synset].lexfile
 
     def related(self, word: str, other: str, letter: Letter = "n") -> bool:
-        """Synonyms, or one above the other, in any usual sense of both: such a word cannot make a negative."""
+        """Whether they are synonyms, or one is above the other, in any usual sense: then none makes a negative."""
         if word == other:
             return True
         for first, _ in self._usual(word, letter):
@@ -108,7 +108,7 @@ class WordNet:
         return False
 
     def says_as_much(self, word: str, other: str, letter: Letter) -> bool:
-        """Whether the other is a synonym in a usual sense, or of a noun the next wider word: a child for a boy."""
+        """Whether the other is a synonym in a usual sense, or for a noun the next wider word: a child for a boy."""
         meant = {synset for synset, _ in self._usual(word, letter)}
         if letter == "n":
             wider = {parent for synset in meant for parent in self.data.synsets[synset].above}
@@ -117,14 +117,14 @@ class WordNet:
 
     def _usual(self, word: str, letter: Letter) -> list[tuple[str, int]]:
         """Senses that captions may mean: visible ones for nouns, and not those tagged far less than the first."""
-        found = self.senses(word, letter)
+        senses = self.senses(word, letter)
         if letter == "n":
-            found = [pair for pair in found if self.data.synsets[pair[0]].lexfile in VISIBLE] or found
-        most = max((tagged for _, tagged in found), default=0)
-        return [pair for pair in found if pair[1] * 10 >= most]
+            senses = [pair for pair in senses if self.data.synsets[pair[0]].lexfile in VISIBLE] or senses
+        most = max((tagged for _, tagged in senses), default=0)
+        return [pair for pair in senses if pair[1] * 10 >= most]
 
     def is_plain(self, word: str, letter: Letter) -> bool:
-        """Only one usual sense, so that a synonym or a co-hyponym cannot miss it."""
+        """Whether the word has only one usual sense, so that a synonym or a co-hyponym cannot miss it."""
         return len(self._usual(word, letter)) == 1
 
     def synonym_words(self, word: str, letter: Letter) -> list[str]:
@@ -143,7 +143,7 @@ class WordNet:
         synset = self.sense(word, "n", context)
         if synset is None or self.data.synsets[synset].lexfile not in VISIBLE:
             return []
-        found = []
+        lemmas = []
         for parent in self.data.synsets[synset].above:
             if len(self.above(parent)) < _TOO_GENERAL:
                 continue
@@ -152,16 +152,16 @@ class WordNet:
                     continue
                 for lemma in self.data.synsets[child].lemmas:
                     if lemma.islower() and self.sense(lemma, "n") == child and not self.related(word, lemma):
-                        found.append(lemma)
-        return found
+                        lemmas.append(lemma)
+        return lemmas
 
     @functools.cached_property
     def _below(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        children: dict[str, list[str]] = {}
         for name, synset in self.data.synsets.items():
             for parent in synset.above:
-                found.setdefault(parent, []).append(name)
-        return found
+                children.setdefault(parent, []).append(name)
+        return children
 
     def antonyms(self, word: str, letter: Letter) -> list[str]:
         synset = self.sense(word, letter)
@@ -172,7 +172,7 @@ class WordNet:
 
 _ANIMAL, _ARTIFACT, _FOOD, _PERSON, _PLANT = 5, 6, 13, 18, 20
 WORDNET = WordNet()
-# What WordNet's rarer senses get wrong: a trick is also a customer, a guide also a book.
+# Nouns that WordNet's rarer senses put in the wrong sort: a trick is also a customer, a guide also a book.
 _NOT_ALIVE, _ALIVE = word_set("not alive"), word_set("alive")
 _WORN_TOO = word_set("worn too")
 _EATABLE = word_set("sets of food")
@@ -200,7 +200,7 @@ def is_person(noun: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 16)
 def is_food(noun: str) -> bool:
-    """Eatable: by our sets, or a plant or food of which WordNet knows a dish."""
+    """Whether it can be eaten: by our sets, or as a plant or food that has a sense of food in WordNet."""
     if sets_of(noun) & _EATABLE or noun in {"fry", "french fry", "hash brown"}:
         return True
     senses = {WORDNET.data.synsets[synset].lexfile for synset, _ in WORDNET.senses(noun, "n")}
@@ -209,7 +209,7 @@ def is_food(noun: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 16)
 def is_thing(noun: str) -> bool:
-    """Something to be seen, and surely a noun: the tagger takes some verbs of captions for nouns."""
+    """Whether it is something visible, and surely a noun: the tagger takes some verbs of captions for nouns."""
     if sets_of(noun):
         return True
     synset = WORDNET.sense(noun, "n")
@@ -229,13 +229,13 @@ def sets_of(noun: str) -> frozenset[str]:
 
 @functools.cache
 def _sets() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    names_of: dict[str, set[str]] = {}
     for line in exclusive():
         if line.section == "object" and all(guard.name != "wide" for guard in line.guards):
             for group in line.groups:
                 for member in group:
-                    found.setdefault(member.entry.text, set()).add(line.name)
-    return {noun: frozenset(names) for noun, names in found.items()}
+                    names_of.setdefault(member.entry.text, set()).add(line.name)
+    return {noun: frozenset(names) for noun, names in names_of.items()}
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -252,5 +252,5 @@ def same_sort(first: str, second: str, strict: bool = False) -> bool:
 
 
 def _close(first: str, second: str) -> bool:
-    one, other = WORDNET.sense(first, "n"), WORDNET.sense(second, "n")
-    return bool(one and other and len(WORDNET.above(one) & WORDNET.above(other)) >= 7)
+    first_sense, second_sense = WORDNET.sense(first, "n"), WORDNET.sense(second, "n")
+    return bool(first_sense and second_sense and len(WORDNET.above(first_sense) & WORDNET.above(second_sense)) >= 7)
