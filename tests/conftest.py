@@ -21,7 +21,8 @@ from equipoise.benchmarks.ceilings import ceilings
 from equipoise.benchmarks.replace import build as replace
 from equipoise.core import progress
 from equipoise.data.items import Item
-from equipoise.evaluation.record import RunRecord
+from equipoise.evaluation.preflight import judging
+from equipoise.evaluation.record import Check, RunRecord
 from equipoise.evaluation.results import read_result
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -76,6 +77,25 @@ def _frozen_objects_are_not_counted() -> Iterator[None]:
     """Each command asks whether there are any: Python counts a million, for 20 ms."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "get_freeze_count", lambda: 1)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _the_shipped_model_is_judged_once() -> Iterator[None]:
+    """Its verdicts are kept in the cache folder, and most tests have a folder of their own: a third of a second each.
+    The tests of the checks call them directly, or bring models of their own."""
+    made, known = judging.all_checks, dict[str, list[Check]]()
+
+    def once(model: Any, spec: str) -> list[Check]:
+        if spec != "world":
+            return made(model, spec)
+        card = f"{model.card} {model.device}"
+        if card not in known:
+            known[card] = made(model, spec)
+        return list(known[card])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judging, "all_checks", once)
         yield
 
 
