@@ -227,7 +227,7 @@ def new_record(
 def settings_of(model: Model, seed: int, allow_missing: bool, batch_size: int, task: Task | None = None) -> Settings:
     chosen = task or Task()
     ask, until = chosen.ask, chosen.until
-    if task is not None and kind_of(model, asked=ask is not None) == "answers":
+    if task is not None and kind_of(model, answers=ask is not None) == "answers":
         ask = ask or Ask()
     return Settings(
         seed=seed,

@@ -85,7 +85,7 @@ def score_items(
         raise UserError(f"expected a batch size and workers above 0, found {how.batch_size} and {workers}")
     if repeated := [name for name, count in Counter(item.id for item in items).items() if count > 1]:
         raise UserError(f"{len(repeated):,} ids belong to more than one item, for instance {repeated[0]!r}")
-    kind = kind_of(model, asked=ask is not None)
+    kind = kind_of(model, answers=ask is not None)
     if kind == "pairs":  # most models embed
         from equipoise.embedding import pairs
     keep_answers(model, None if cache is None or cache.path is None else cache.path.parent)

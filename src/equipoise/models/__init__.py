@@ -43,7 +43,7 @@ def kind_named(spec: str) -> str:
 
 
 def _of_file(path: Path) -> str:
-    """What a file in the place of a model should have been."""
+    """The likely mistake behind a file in the place of a model."""
     if path.suffix in {".jsonl", ".json", ".csv", ".tsv", ".parquet"}:
         return f"a file of items, not a model: equipoise eval MODEL --bench {path} --images FOLDER"
     return f"a file. Name a checkpoint with its activation: checkpoint:{path}?act=quickgelu (or act=gelu)"
@@ -59,12 +59,12 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
     """Load the model a spec names; see FORMS for what a spec looks like."""
     kind = kind_named(spec)
     if kind == "py":
-        with steady(on=False):  # what the user's code does to a model that it loads is seen
+        with steady(on=False):  # the user's code may change a model that it loads
             return _own(spec.partition(":")[2], spec)
     if kind in OF_PHOTOS:
         from equipoise.models.clip import pick_device, pick_dtype
 
-        pick_device(device), pick_dtype(dtype)  # refused before gigabytes are read
+        pick_device(device), pick_dtype(dtype)  # refuse wrong ones before gigabytes are read
     spec = plain_spec(spec)
     module, _, function = FORMS[kind][1].partition(":")
     load = getattr(importlib.import_module(f"equipoise.models.{module}"), function)
@@ -89,7 +89,7 @@ def _own(rest: str, spec: str) -> Model:
 
 
 def _is_model(value: object) -> bool:
-    """A class has the methods too, but only its instances can be asked."""
+    """Whether it is a model; a class has the methods too, but is none."""
     return isinstance(value, Embedder | PairScorer | Answerer) and not isinstance(value, type)
 
 

@@ -55,7 +55,7 @@ class TokenEmbedder(Protocol):
     """A dual encoder by its parts: images are decoded while it works, equal token sequences are embedded once, and
     batches are padded so that no embedding depends on its neighbours."""
 
-    card: dict[str, Any]  # what it is; embeddings are cached by it
+    card: dict[str, Any]  # its identity, by which embeddings are cached
     device: Any
     context_length: int  # tokens
     causal_text: bool  # nothing after a text's end can change its embedding, so padding may be short
@@ -82,11 +82,11 @@ class TaughtScorer(Protocol):
 
 @runtime_checkable
 class Answerer(Protocol):
-    """A model that answers questions about images in words: one text for each prompt, None where it refused.
+    """A model that answers questions about images in words: one text for each prompt, None if it refused.
 
-    `images` has one image for each prompt, or a list of images where a question is about several.
-    Optional attributes: `card` (as in `PairScorer`; answers are kept under it) and `concurrency`: it is then asked by
-    so many threads, one question at a time.
+    `images` has one image for each prompt, or a list of images if a question is about several.
+    Optional attributes: `card` (as in `PairScorer`; answers are kept under it) and `concurrency`: the number of threads
+    that ask it, one question at a time.
     """
 
     def answer(self, images: Sequence[Any], prompts: Sequence[str]) -> Sequence[str | None]: ...
@@ -99,12 +99,12 @@ Kind = Literal["pairs", "tokens", "embeds", "taught", "answers"]
 NEEDS_NEGATIVES: tuple[Kind, ...] = ("taught", "answers")  # no score for a text by itself
 
 
-def kind_of(model: object, asked: bool = False) -> Kind:
-    """How a model is asked for its scores; a model with a matching head is asked for pairs, whatever else it can do.
-    With `asked`, answers are wanted of a model that may also give scores."""
-    if asked and isinstance(model, Answerer):
+def kind_of(model: object, answers: bool = False) -> Kind:
+    """The protocol by which a model is scored; a model with a matching head scores pairs, whatever else it can do.
+    With `answers`, a model that may also give scores is asked for answers."""
+    if answers and isinstance(model, Answerer):
         return "answers"
-    if asked:
+    if answers:
         raise UserError(f"--ask: {type(model).__name__} gives scores, not answers; leave out --ask")
     if isinstance(model, PairScorer):
         return "pairs"
@@ -121,7 +121,7 @@ def kind_of(model: object, asked: bool = False) -> Kind:
 
 
 def reads_images(model: object) -> bool:
-    """Whether an image has to be opened for a score; a pair scorer may say that it reads texts alone."""
+    """Whether images must be opened for a score; a pair scorer may say that it reads texts alone."""
     return bool(getattr(model, "reads_images", True))
 
 
@@ -131,12 +131,12 @@ def tells_tokens(model: object) -> bool:
 
 
 def device_of(model: object) -> str:
-    """Where a model computes; "server" is somebody else's machine."""
+    """The device of a model; "server" is another machine."""
     return str(getattr(model, "device", "cpu"))
 
 
 def keep_answers(model: object, folder: Path | None) -> None:
-    """Have a server's answers kept in a folder, each at once."""
+    """Keep a server's answers in a folder, each at once."""
     if folder is not None and hasattr(model, "keep_in"):
         model.keep_in(folder)
 
@@ -147,12 +147,12 @@ def spec_of(model: object) -> str:
 
 
 def split_options(rest: str, spec: str, known: Mapping[str, Sequence[str]]) -> tuple[str, dict[str, str]]:
-    """NAME?option=value&... -> the name and its options. `known` says which values an option may have; none: any."""
+    """NAME?option=value&... -> the name and its options. `known` has the allowed values of each option; none: any."""
     name, _, query = rest.partition("?")
-    given = parse_qsl(query, keep_blank_values=True)
-    options = dict(given)
+    pairs = parse_qsl(query, keep_blank_values=True)
+    options = dict(pairs)
     for option, value in options.items():
-        if [name for name, _ in given].count(option) > 1:
+        if [name for name, _ in pairs].count(option) > 1:
             raise UserError(f"{spec}: {option} is given more than once; which one is meant?")
         if option not in known:
             raise UserError(f"{spec}: no option {option!r} ({', '.join(known)}).{did_you_mean(option, known)}")
@@ -167,7 +167,11 @@ def device_named(device: str) -> str:
     kind = "cuda" if kind == "gpu" else kind
     if kind not in DEVICES:
         raise UserError(f"--device {device} is not known; use auto, cpu, cuda or mps")
-    if kind == "cuda" and sys.platform == "linux" and not any(file for one in _GPUS for file in Path("/").glob(one)):
+    if (
+        kind == "cuda"
+        and sys.platform == "linux"
+        and not any(file for pattern in _GPUS for file in Path("/").glob(pattern))
+    ):
         raise UserError(f"--device {device}: this machine has no GPU; use --device cpu")
     if kind == "mps" and sys.platform != "darwin":
         raise UserError(f"--device {device}: only a Mac has it; use --device cpu")

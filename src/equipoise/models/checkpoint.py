@@ -113,7 +113,7 @@ def file_options(rest: str, spec: str) -> tuple[Path, dict[str, str]]:
 
 
 def read_state(path: Path) -> dict[str, object]:
-    """The state dict of a file, without running anything the file says: safetensors, or torch with weights_only."""
+    """The state dict of a file, read without running its code: safetensors, or torch with weights_only."""
     if not path.is_file():
         raise UserError(f"{path}: no such checkpoint file")
     if path.stat().st_size == 0:
@@ -150,8 +150,8 @@ def _read_torch(path: Path) -> object:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        found = re.search(r"GLOBAL (\S+)", str(error))
-        what = f"it asks to call {found.group(1)}" if found else "it is not a plain torch file"
+        match = re.search(r"GLOBAL (\S+)", str(error))
+        what = f"it asks to call {match.group(1)}" if match else "it is not a plain torch file"
         raise UserError(
             f"{path}: refused. A pickle can run any program when it is opened, and this one holds more than tensors: "
             f"{what}. Nothing was run.\n"
@@ -175,7 +175,7 @@ def _is_torchscript(path: Path) -> bool:
 
 
 def unprefixed(state: Mapping[str, object], where: str) -> State:
-    """Without what DataParallel and torch.compile put before every name, however often; tensors only."""
+    """The tensors, without the prefixes of DataParallel and torch.compile in their names, however often."""
     tensors: State = {
         name: value for name, value in state.items() if isinstance(name, str) and isinstance(value, torch.Tensor)
     }
@@ -194,7 +194,7 @@ def merge_lora(state: State, where: str) -> tuple[State, int]:
     """Add SVLC's, DAC's and FSC-CLIP's low-rank parts to their weights: W + (B @ A) / r (their alpha is 1).
 
     Names are X.lora_A next to X.weight, and attn.in_proj_weight_lora_A next to attn.in_proj_weight. The rank
-    is the rows of A; of a convolution, whose A is (r*k, 3*k), the rows divided by k. Returns how many.
+    is the rows of A; for a convolution, whose A is (r*k, 3*k), the rows divided by k. Returns their number too.
     """
     downs = [name for name in state if name.endswith("lora_A")]
     lonely = [name for name in state if name.endswith("lora_B") and name.removesuffix("B") + "A" not in state]

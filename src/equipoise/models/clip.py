@@ -1,4 +1,4 @@
-"""Dual encoders of transformers and converted checkpoints as models, and what all our torch models share."""
+"""Dual encoders of transformers and converted checkpoints as models, and the base class of our torch models."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ BATCH = 64  # of the convenience methods embed_images and embed_texts; scoring m
 
 
 class TorchModel:
-    """A network on a device with its tokenizer, and a card that says what it is."""
+    """A network on a device with its tokenizer, and a card that identifies it."""
 
     def __init__(
         self,
@@ -69,8 +69,8 @@ class TorchModel:
         if self.tf32 and self.device.type != "cuda":
             raise UserError(f"dtype 'tf32' is for NVIDIA GPUs, and this model is on {self.device}; use float32")
         parameters = sum(parameter.numel() for parameter in network.parameters())
-        made = {"spec": spec, "weight_sha256": weight_sha256(network), "dtype": dtype, "parameters": parameters}
-        self.card: dict[str, Any] = made | card
+        own = {"spec": spec, "weight_sha256": weight_sha256(network), "dtype": dtype, "parameters": parameters}
+        self.card: dict[str, Any] = own | card
         self.network: Any = network.to(device=self.device, dtype=self.dtype).eval()
         self._loaded: tuple[str, str] | None = None  # state and weights as `load_model` found them
 
@@ -87,27 +87,27 @@ class TorchModel:
         self._loaded = self.state(), self.card["weight_sha256"] if exact else weight_sha256(self.network)
 
     def card_now(self) -> dict[str, object]:
-        """The card, with the weights as they are. All else is its `state`, unless it is as it was loaded."""
+        """The card with the present weights. All else is its `state`, unless that is as it was loaded."""
         self._forget()
-        (state, weights), found = self._loaded or ("", ""), dict(self.card)
+        (state, weights), card = self._loaded or ("", ""), dict(self.card)
         if (now := weight_sha256(self.network)) != weights:
-            found["weight_sha256"] = now
+            card["weight_sha256"] = now
         if (now := self.state()) != state or now.startswith(UNKNOWN):
-            found["state"] = now
-        return found
+            card["state"] = now
+        return card
 
     def _forget(self) -> None:
         """Drop what was computed with weights that may have changed."""
 
     def holding(self, network: torch.nn.Module) -> Self:
         """This model with other weights."""
-        other = copy.copy(self)
+        model = copy.copy(self)
         weight = next(network.parameters())
-        other.folder, other.network, other.device, other.dtype = None, network, weight.device, weight.dtype
-        return other
+        model.folder, model.network, model.device, model.dtype = None, network, weight.device, weight.dtype
+        return model
 
     def save(self, folder: str | Path) -> None:
-        """Weights, configuration and tokenizer as transformers keeps them."""
+        """Write weights, configuration and tokenizer as transformers keeps them."""
         folder = Path(folder)
         with quiet_transformers():
             self.network.save_pretrained(folder)
@@ -156,8 +156,8 @@ class ClipModel(TorchModel):
 
     @property
     def image_card(self) -> dict[str, object]:
-        """What decides an image's embedding: models that differ in their text towers alone share theirs. The weights
-        are hashed as they are now, since a notebook may have trained them."""
+        """The part of the card that decides an image's embedding: models that differ only in their text towers share
+        their image embeddings. The weights are hashed as they are now, since a notebook may have trained them."""
         card, own = identity.card_now(self), ("activation", "attention", "preprocessing", "embed_dim", "dtype", "state")
         vision = self.card["architecture"]["vision"], config_sha256(self.network.config.vision_config)
         weights = weight_sha256(self.network, "vis")  # vision_model, visual_projection
@@ -174,7 +174,7 @@ class ClipModel(TorchModel):
 
     @property
     def pad_id(self) -> int:
-        """CLIP pads with its end token, after the first of which nothing counts; SigLIP as its tokenizer says."""
+        """The padding token: for CLIP its end token, after the first of which nothing counts; else the tokenizer's."""
         pad = self.tokenizer.pad_token_id
         return self.end_id if self.family.causal_text or pad is None else int(pad)
 
@@ -217,7 +217,7 @@ class ClipModel(TorchModel):
         return self.network.get_image_features(pixel_values=pixels).pooler_output
 
     def text_features(self, ids: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
-        """Projected, not yet normalised; differentiable. Reads at `ends`, so that what pads cannot matter."""
+        """Projected, not yet normalised; differentiable. Reads at `ends`, so that the padding cannot matter."""
         if not self.family.causal_text:
             return read_texts(self.network, ids)
         hidden = self.network.text_model(input_ids=ids).last_hidden_state
@@ -264,18 +264,18 @@ class ClipModel(TorchModel):
             return _later(self.text_features(self._sent(rows), self._sent(ends)))
 
     def embed_images(self, images: Sequence[Image.Image]) -> Floats:
-        def encode(some: Sequence[Image.Image]) -> Floats:
-            return self.encode_images(np.stack([self.preprocess(image) for image in some]))
+        def encode(block: Sequence[Image.Image]) -> Floats:
+            return self.encode_images(np.stack([self.preprocess(image) for image in block]))
 
         return in_batches(encode, images) if images else np.zeros((0, self.card["embed_dim"]), np.float32)
 
     def embed_texts(self, texts: Sequence[str]) -> Floats:
-        """Texts that are too long are cut; `tokenize` tells their length beforehand."""
+        """Embed texts; too long ones are cut, and `tokenize` gives their length beforehand."""
         ids = [self.truncate(row) for row in self.tokenize(texts)]
         return in_batches(self.encode_texts, ids) if ids else self.encode_texts([])
 
     def save(self, folder: str | Path) -> None:
-        """A standard transformers folder (config, safetensors, tokenizer, preprocessor) that `hf:` loads."""
+        """Write a standard transformers folder (config, safetensors, tokenizer, preprocessor) that `hf:` loads."""
         super().save(folder)
         config = self.preprocess.to_config(self.family.image_processor)
         write_json(Path(folder) / "preprocessor_config.json", config)
@@ -283,15 +283,15 @@ class ClipModel(TorchModel):
 
 @functools.lru_cache(maxsize=8)
 def _scale(mean: tuple[float, ...], deviation: tuple[float, ...], device: torch.device) -> tuple[torch.Tensor, ...]:
-    """255, mean and deviation on the device: made once, because a GPU is waited for whenever a tensor is made there of
-    plain numbers. 255 is a tensor because CUDA multiplies by the reciprocal of a plain number: other bits."""
+    """255, mean and deviation on the device: made once, because making a tensor of plain numbers waits for the GPU. 255
+    is a tensor because CUDA multiplies by the reciprocal of a plain number: other bits."""
     return tuple(torch.tensor(three, device=device).view(3, 1, 1) for three in ((255.0,) * 3, mean, deviation))
 
 
 @contextlib.contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Without the bars transformers draws for a second of reading or writing, and without its report of tensors that do
-    not fit: it prints their names as the file has them, escape codes too, and we say the same ourselves."""
+    """Hide transformers' bars for a second of reading or writing, and its report of tensors that do not fit: it prints
+    their names as the file has them, escape codes too, and we report the same ourselves."""
     from transformers.utils import logging
 
     shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
@@ -307,7 +307,8 @@ def quiet_transformers() -> Iterator[None]:
 
 @contextlib.contextmanager
 def precision(tf32: bool) -> Iterator[None]:
-    """By default cuDNN reduces a float32 convolution to TF32 (10 bits); here float32 means float32."""
+    """Set the precision of float32: by default cuDNN reduces a convolution to TF32 (10 bits); here float32 means
+    float32."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if tf32 else "highest")
     try:
@@ -346,11 +347,11 @@ def unit_rows(features: torch.Tensor) -> Floats:
 
 
 def _later(features: torch.Tensor) -> Callable[[], Floats]:
-    """The same, waited for when it is called. A GPU is asked for the copy at once: asked later, it would first finish
-    whatever was begun after it."""
+    """`unit_rows` as a function that waits for the result. A GPU is asked for the copy at once: asked later, it would
+    first finish the work that was begun after it."""
     features = features.float()
     unit = features / features.norm(dim=-1, keepdim=True)
-    found = unit.to("cpu", non_blocking=True)
+    on_cpu = unit.to("cpu", non_blocking=True)
     copied: torch.cuda.Event | None = None
     if unit.is_cuda:
         copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
@@ -359,7 +360,7 @@ def _later(features: torch.Tensor) -> Callable[[], Floats]:
     def wait() -> Floats:
         if copied is not None:
             copied.synchronize()
-        return found.numpy()
+        return on_cpu.numpy()
 
     return wait
 
@@ -388,7 +389,7 @@ def tokenizer_card(tokenizer: PreTrainedTokenizerBase) -> dict[str, str]:
 
 
 def _tower(config: PretrainedConfig) -> dict[str, int | None]:
-    """A convolutional tower has no heads."""
+    """The sizes of a tower; a convolutional one has no heads."""
     names = {
         "width": "hidden_size",
         "layers": "num_hidden_layers",

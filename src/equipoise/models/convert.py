@@ -66,7 +66,7 @@ def to_open_clip(network: CLIPModel) -> State:
         raise UserError("only CLIP models have open_clip's key format; SigLIP's towers are built differently")
     for tower in (network.config.vision_config, network.config.text_config):
         width, heads, eps = tower.hidden_size, tower.num_attention_heads, tower.layer_norm_eps
-        known = {one[4] for one in ARCHITECTURES.values() if one[0] == width} | {width // HEAD_WIDTH}
+        known = {sizes[4] for sizes in ARCHITECTURES.values() if sizes[0] == width} | {width // HEAD_WIDTH}
         if heads not in known or eps != 1e-5:
             raise UserError(
                 f"open_clip's files do not hold the number of heads or layer_norm_eps. This model has {heads} heads "
@@ -99,10 +99,13 @@ def _names(own: Mapping[str, torch.Tensor]) -> Iterator[tuple[tuple[str, ...], s
         yield (ours,), theirs
     for ours, theirs in _TOWERS:
         for layer in range(_layers(own, f"{ours}.encoder.layers.")):
-            mine, other = f"{ours}.encoder.layers.{layer}.", f"{theirs}.resblocks.{layer}."
+            prefix, their_prefix = f"{ours}.encoder.layers.{layer}.", f"{theirs}.resblocks.{layer}."
             for part in ("weight", "bias"):
-                yield from (((f"{mine}{a}.{part}",), f"{other}{b}.{part}") for a, b in _NAMES["block"].items())
-                yield tuple(f"{mine}self_attn.{one}_proj.{part}" for one in "qkv"), f"{other}attn.in_proj_{part}"
+                yield from (((f"{prefix}{a}.{part}",), f"{their_prefix}{b}.{part}") for a, b in _NAMES["block"].items())
+                yield (
+                    tuple(f"{prefix}self_attn.{letter}_proj.{part}" for letter in "qkv"),
+                    f"{their_prefix}attn.in_proj_{part}",
+                )
 
 
 def infer_config(
@@ -129,8 +132,8 @@ def infer_config(
             f"{where}: the text tower has {vocabulary} tokens, CLIP's tokenizer {CLIP_VOCABULARY}; "
             "save the model as a transformers folder with its own tokenizer and load that with hf:"
         )
-    found = (vision_width, patch, grid * patch, text_width)
-    vision_heads, text_heads = _heads(found, arch, heads, where)
+    sizes = (vision_width, patch, grid * patch, text_width)
+    vision_heads, text_heads = _heads(sizes, arch, heads, where)
     embed = state["visual.proj"].shape[1]
 
     def tower(width: int, heads: int, prefix: str) -> dict[str, str | int]:
@@ -157,8 +160,8 @@ def infer_config(
     )
 
 
-def _heads(found: tuple[int, int, int, int], arch: str | None, heads: Heads | None, where: str) -> Heads:
-    width, text_width = found[0], found[3]
+def _heads(sizes: tuple[int, int, int, int], arch: str | None, heads: Heads | None, where: str) -> Heads:
+    width, text_width = sizes[0], sizes[3]
     if heads is not None:
         if width % heads[0] or text_width % heads[1]:
             raise UserError(f"{where}: heads={heads[0]},{heads[1]} do not divide the widths {width} and {text_width}")
@@ -177,9 +180,9 @@ def _heads(found: tuple[int, int, int, int], arch: str | None, heads: Heads | No
             )
         return usual
     known = ARCHITECTURES[arch]
-    if found != known[:4]:
+    if sizes != known[:4]:
         parts = ("vision width", "patch size", "image size", "text width")
-        wrong = [f"{part} {a} instead of {b}" for part, a, b in zip(parts, found, known, strict=False) if a != b]
+        wrong = [f"{part} {a} instead of {b}" for part, a, b in zip(parts, sizes, known, strict=False) if a != b]
         raise UserError(f"{where}: the weights are not those of {arch}: {', '.join(wrong)}")
     return known[4], text_width // HEAD_WIDTH
 
@@ -189,7 +192,7 @@ def _layers(names: Iterable[str], prefix: str) -> int:
 
 
 def _refuse_others(state: State, activation: str, where: str) -> None:
-    """Known architectures that look similar and are not this one; open_clip itself has them."""
+    """Refuse known architectures that look similar; open_clip itself has them."""
     if any(name.startswith(("text_model.", "vision_model.")) for name in state):
         raise UserError(f"{where}: already in transformers' format; load its folder with hf:FOLDER")
     for reason, prefixes in _NAMES["others"].items():

@@ -1,10 +1,10 @@
 """The dual encoders of transformers that `hf:` loads: one row per family, and no other code names a family.
 
-A family is what `model_type` of a config.json says. Its network must have `get_image_features` and `get_text_features`,
-and its texts one of the three ways to be read that are known here: causal, pooled at the first end token (CLIP); padded
-to the full context, as trained (SigLIP); or with an attention mask over the padding, as BERT's towers want it (any
-vision model next to any text model, joined by transformers' VisionTextDualEncoder). A family that needs more is better
-wrapped in two methods and named `py:module:factory`. At the end: the hashes of a network's weights and configuration.
+The `model_type` of a config.json names the family. Its network must have `get_image_features` and `get_text_features`,
+and read texts in one of three known ways: causal, pooled at the first end token (CLIP); padded to the full context, as
+trained (SigLIP); or with an attention mask over the padding, as BERT's towers want it (any vision model next to any
+text model, joined by transformers' VisionTextDualEncoder). A family that needs more is better wrapped in two methods
+and named `py:module:factory`. At the end: the hashes of a network's weights and configuration.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class Family:
     name: str  # model_type of config.json
     network: str  # the class of transformers
-    image_processor: str  # what `save` writes into preprocessor_config.json
-    width: str  # where its config keeps the width of an embedding
+    image_processor: str  # its name in preprocessor_config.json
+    width: str  # the width of an embedding in its config
     causal_text: bool = False  # read at the first end token; False: padded to the context and read at the last position
     by_pieces: bool = False  # its modules are named as CLIP's: training packs its texts, losses see its tokens
     open_clip_names: bool = False  # its weights have names in open_clip's checkpoints
@@ -100,8 +100,8 @@ def text_positions(config: PretrainedConfig) -> int:
 
 
 def weight_sha256(network: Module, part: str = "") -> str:
-    """Hash of the tensors as float32, by name: the same however a model was stored, named or converted. `part`: of
-    those whose name begins so."""
+    """Hash of the tensors as float32, by name: the same however a model was stored, named or converted. `part`: only
+    tensors whose names begin so."""
     import torch
 
     digest = hashlib.sha256()
@@ -121,7 +121,7 @@ def config_sha256(config: PretrainedConfig) -> str:
 
 def _shaping(value: object) -> object:
     if isinstance(value, dict):
-        return {str(name): _shaping(one) for name, one in value.items() if name not in _SAVED}
+        return {str(name): _shaping(part) for name, part in value.items() if name not in _SAVED}
     return value if isinstance(value, str | int | float | list | None) else str(value)
 
 

@@ -73,12 +73,12 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def _refuse_adapter(folder: Path) -> None:
-    """transformers would merge an adapter or not by what is installed: two models of one folder."""
+    """Refuse an adapter: transformers would merge it or not by what is installed, two models of one folder."""
     path = folder / "adapter_config.json"
     if not path.exists():
         return
-    found = read_json(path)
-    base = str(found.get("base_model_name_or_path") or "BASE") if isinstance(found, dict) else "BASE"
+    config = read_json(path)
+    base = str(config.get("base_model_name_or_path") or "BASE") if isinstance(config, dict) else "BASE"
     raise UserError(
         f"{path}: an adapter (LoRA) of peft. Merge it into the model it was trained on, and name that folder:\n"
         "  from peft import PeftModel; from transformers import AutoModel, AutoProcessor\n"
@@ -89,12 +89,12 @@ def _refuse_adapter(folder: Path) -> None:
 
 
 def check_folder(folder: Path, config: dict[str, object], *, positions: bool = True) -> None:
-    """What must not reach transformers: files outside the folder, and sizes that would fill the memory before anything
-    is known to be wrong (`positions` too, where each is a row)."""
+    """Keep from transformers what it must not get: files outside the folder, and sizes that would fill the memory
+    before anything is known to be wrong (also of `positions`, where each is a row)."""
     problems = Problems(str(folder))
     for index in sorted(folder.glob("*.index.json")):
-        found = read_json(index)
-        shards = found.get("weight_map") if isinstance(found, dict) else None
+        record = read_json(index)
+        shards = record.get("weight_map") if isinstance(record, dict) else None
         names = set(shards.values()) if isinstance(shards, dict) else {None}
         for name in sorted(map(str, names)):
             if Path(name).name != name or not (folder / name).is_file():
@@ -108,7 +108,7 @@ def check_folder(folder: Path, config: dict[str, object], *, positions: bool = T
     problems.raise_if_any()
 
 
-_HIGHEST = {  # far above any CLIP: what is larger is a mistake or an attack, and would take minutes or all memory
+_HIGHEST = {  # far above any CLIP: a larger number is a mistake or an attack, and would take minutes or all memory
     "num_hidden_layers": 256,
     "hidden_size": 32_768,
     "intermediate_size": 262_144,
@@ -120,7 +120,7 @@ _HIGHEST = {  # far above any CLIP: what is larger is a mistake or an attack, an
 
 
 def _refuse_bare_weights(folder: Path) -> None:
-    """A training script often saves the model alone; name what it lacks, and the command that adds it."""
+    """Refuse a model without its other files, as training scripts often save it; name them, and the command."""
     lacking = []
     if not any((folder / name).is_file() for name in ("preprocessor_config.json", "processor_config.json")):
         lacking.append("no preprocessor_config.json (how its images were scaled in training)")
@@ -164,7 +164,7 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 def load_network(
     folder: Path, network: str, attention: str | None, *, scores: bool = False, dtype: str = "float32"
 ) -> PreTrainedModel:
-    """The network of a class of transformers, each of its weights there. A model that `scores` pairs is read from
+    """The network of a class of transformers, with all of its weights. A model that `scores` pairs is read from
     safetensors alone, and its file may hold more: it is often published with the heads of all its training."""
     import torch
     import transformers
@@ -206,13 +206,13 @@ def load_network(
 
 
 def _from_hub(name: str, kind: str = "hf") -> Path:
-    """The hub's files in its own cache; says so before it downloads, and how much."""
+    """The hub's files in its own cache; prints the size before it downloads."""
     from huggingface_hub import HfApi, constants, snapshot_download
     from huggingface_hub.errors import HFValidationError
 
     try:
-        if (here := local_folder(name)) is not None:
-            return here
+        if (cached := local_folder(name)) is not None:
+            return cached
     except HFValidationError as error:
         raise UserError(f"{kind}:{name}: neither a folder nor a name of the hub ({first_line(error)})") from None
     if constants.HF_HUB_OFFLINE:
@@ -237,7 +237,7 @@ def _from_hub(name: str, kind: str = "hf") -> Path:
 
 
 def local_folder(name: str) -> Path | None:
-    """A folder, or the hub's files of that name where its cache has them all."""
+    """A folder, or the hub's files of that name if its cache has them all."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 

@@ -1,4 +1,4 @@
-"""The inputs of the towers, as they were trained: photos become pixels, with Pillow alone, and texts become tokens.
+"""The inputs of the towers, as in their training: photos become pixels, with Pillow alone, and texts become tokens.
 
 Photos: order and rounding follow torchvision's Resize, CenterCrop, RGB, ToTensor, Normalize, which OpenAI's CLIP
 and open_clip use. Evaluation and training decode every photo to RGB first (`images.py`), so a palette
@@ -42,7 +42,7 @@ CLIP_STD = (0.26862954, 0.26130258, 0.27577711)
 
 @dataclass(frozen=True)
 class Preprocess:
-    """Calling it gives float32 (3, height, width). Frozen and picklable, so that decoding workers can hold it."""
+    """Image -> float32 (3, height, width). Frozen and picklable, for decoding workers."""
 
     resize: int | tuple[int, int]  # the shorter side, or (height, width) whatever the image's shape (SigLIP)
     crop: tuple[int, int] | None  # (height, width) from the middle
@@ -68,7 +68,7 @@ class Preprocess:
 
     @property
     def image_size(self) -> tuple[int, int]:
-        """(height, width) of what comes out; a resize of the shorter side alone leaves it open."""
+        """(height, width) of the result; a resize of the shorter side alone leaves it open."""
         if self.crop:
             return self.crop
         if isinstance(self.resize, int):
@@ -84,7 +84,7 @@ class Preprocess:
         return int(self.resize * width / height), self.resize
 
     def to_config(self, image_processor_type: str) -> dict[str, object]:
-        """The same as a transformers `preprocessor_config.json`."""
+        """The preprocessing as a transformers `preprocessor_config.json`."""
         size = (
             {"shortest_edge": self.resize}
             if isinstance(self.resize, int)
@@ -109,7 +109,7 @@ class Preprocess:
 
 
 def clip_preprocess(image_size: int) -> Preprocess:
-    """What CLIP and the models finetuned from it expect."""
+    """The preprocessing of CLIP and the models finetuned from it."""
     return Preprocess(resize=image_size, crop=(image_size, image_size))
 
 
@@ -151,7 +151,7 @@ def _pair(size: Any) -> tuple[int, int]:
 
 
 def _middle(size: tuple[int, int], crop: tuple[int, int]) -> tuple[int, int, int, int]:
-    """The crop's box. Beyond the image (a crop larger than it) Pillow fills black, as torchvision does."""
+    """The crop's box. If the crop is larger than the image, Pillow fills black, as torchvision does."""
     height, width = crop
     left, top = _offset(size[0], width), _offset(size[1], height)
     return left, top, left + width, top + height
@@ -162,7 +162,7 @@ def _offset(have: int, want: int) -> int:
 
 
 CLIP_VOCABULARY = 49408
-# Text that neither ftfy nor unescape changes: ASCII without control characters and without what may be an entity.
+# Text that neither ftfy nor unescape changes: ASCII without control characters and possible entities.
 PLAIN = re.compile(r"(?:[\t\n\r\x20-\x25\x27-\x7e]|&(?![#0-9A-Za-z]))*")
 
 
@@ -186,7 +186,7 @@ def _byte_letters() -> list[str]:
 
 
 def clean_clip(text: str) -> str:
-    """The cleaning CLIP's training text went through."""
+    """The cleaning of CLIP's training text."""
     if not PLAIN.fullmatch(text):
         text = html.unescape(html.unescape(_fix_text(text)))
     return " ".join(text.split()).lower()
@@ -216,7 +216,7 @@ CLEANERS: dict[str, Callable[[str], str]] = {
 
 
 def cleaning_for(tokenizer: PreTrainedTokenizerBase) -> str:
-    """Which cleaning a tokenizer's text needs; a tokenizer of a user's own is given the text as it is."""
+    """The cleaning that a tokenizer's text needs; a user's own tokenizer gets the text as it is."""
     name = type(tokenizer).__name__
     if name.startswith("CLIPTokenizer"):
         return "clip"
@@ -235,7 +235,7 @@ def token_ids(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[
         return [list(ids) for ids in tokenizer(list(texts), verbose=False)["input_ids"]]
     backend.no_truncation()
     backend.no_padding()
-    return [one.ids for one in backend.encode_batch_fast(list(texts))]
+    return [encoding.ids for encoding in backend.encode_batch_fast(list(texts))]
 
 
 def tokenizer_sha256(tokenizer: PreTrainedTokenizerBase) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from open_clip import CLIP, CoCa, CustomTextCLIP
     from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
 
-    Seen = Callable[[Image.Image], torch.Tensor]
+    Transform = Callable[[Image.Image], torch.Tensor]
 
 INSTALL = "pip install 'equipoise[openclip]' (in an environment of its own: it brings torchvision)"
 
@@ -47,7 +47,7 @@ class OpenClipModel(TorchModel):
         spec: str,
         network: CLIP | CoCa | CustomTextCLIP,
         tokenizer: HFTokenizer | SimpleTokenizer,
-        preprocess: Seen,
+        preprocess: Transform,
         *,
         device: str,
         dtype: str,
@@ -65,8 +65,8 @@ class OpenClipModel(TorchModel):
 
     @torch.inference_mode()
     def embed_images(self, images: Sequence[Image.Image]) -> Floats:
-        def encode(some: Sequence[Image.Image]) -> Floats:
-            pixels = torch.stack([self.preprocess(image) for image in some])
+        def encode(block: Sequence[Image.Image]) -> Floats:
+            pixels = torch.stack([self.preprocess(image) for image in block])
             return unit_rows(self.network.encode_image(pixels.to(self.device, self.dtype)))
 
         return in_batches(encode, images)
@@ -74,7 +74,7 @@ class OpenClipModel(TorchModel):
     @torch.inference_mode()
     def embed_texts(self, texts: Sequence[str]) -> Floats:
         return in_batches(
-            lambda some: unit_rows(self.network.encode_text(self.tokenizer(list(some)).to(self.device))), texts
+            lambda block: unit_rows(self.network.encode_text(self.tokenizer(list(block)).to(self.device))), texts
         )
 
 
@@ -112,7 +112,7 @@ def _refuse_unknown(open_clip: ModuleType, arch: str, spec: str) -> None:
 def _from_file(
     open_clip: ModuleType, arch: str, file: Path, options: dict[str, str], spec: str, *, device: str, dtype: str
 ) -> OpenClipModel:
-    """A state dict in open_clip's own model. The file is opened by us, never by open_clip: nothing in it is run."""
+    """A state dict in open_clip's own model. Our code opens the file, never open_clip's: nothing in it is run."""
     _refuse_unknown(open_clip, arch, spec)
     if idle := sorted(options.keys() - {"act"}):
         raise UserError(f"{spec}: {idle[0]} has no meaning here; the architecture is {arch}")
@@ -161,26 +161,26 @@ def _refuse_wrong_activation(open_clip: ModuleType, arch: str, pretrained: str, 
     configured = bool(open_clip.get_model_config(arch).get("quick_gelu", False))
     if trained == configured:
         return
-    name, other = ("QuickGELU", f"{arch}-quickgelu") if trained else ("GELU", arch.removesuffix("-quickgelu"))
-    raise UserError(f"{spec}: these weights were trained with {name}; use openclip:{other}/{pretrained}")
+    name, fitting = ("QuickGELU", f"{arch}-quickgelu") if trained else ("GELU", arch.removesuffix("-quickgelu"))
+    raise UserError(f"{spec}: these weights were trained with {name}; use openclip:{fitting}/{pretrained}")
 
 
 def _activations(network: torch.nn.Module) -> dict[str, str]:
     """The activation of each tower's first MLP, as far as it can be seen."""
-    found: dict[str, str] = {}
+    activations: dict[str, str] = {}
     for name, module in network.named_modules():
         kind = type(module).__name__
         if "GELU" in kind.upper():
-            found.setdefault("vision" if name.startswith("visual") else "text", kind)
-    return found
+            activations.setdefault("vision" if name.startswith("visual") else "text", kind)
+    return activations
 
 
-def _words(preprocess: Seen) -> str:
+def _words(preprocess: Transform) -> str:
     return re.sub(" at 0x[0-9a-f]+", "", str(preprocess))  # an address is not an identity
 
 
-def _seen_sha256(preprocess: Seen) -> str:
-    """Preprocessing by what it does to pictures of several shapes; its code and parameters are in the model's state."""
+def _seen_sha256(preprocess: Transform) -> str:
+    """Hash of the preprocessing's results for pictures of several shapes; its code is in the model's state."""
     digest = hashlib.sha256()
     for picture in pictures():
         pixels = np.asarray(preprocess(picture), dtype="<f4")
@@ -189,6 +189,6 @@ def _seen_sha256(preprocess: Seen) -> str:
 
 
 def _probe_sha256(tokenizer: HFTokenizer | SimpleTokenizer) -> str:
-    """A tokenizer is known by what it does: hash of its tokens for a fixed text."""
+    """Hash of the tokenizer's tokens for a fixed text."""
     probe = tokenizer(["A photo of 2 dogs' bowls, isn't it? Café naïve über 𝄞"])
     return hashlib.sha256(np.asarray(probe).astype("<i8").tobytes()).hexdigest()

@@ -39,11 +39,11 @@ UNCLEAR = 20  # answers that are neither yes nor no before any is: it is not the
 _NUMBERS = {"budget": int, "concurrency": int, "tries": int, "rpm": int, "tpm": int, "timeout": float, "tokens": int}
 _OPTIONS = ("ask", "key", "template", "temperature", *_NUMBERS)
 _FORM = "served:MODEL@URL, for instance served:gpt-4o@https://api.openai.com/v1?budget=20000"
-Asked = TypeVar("Asked")
+Request = TypeVar("Request")
 
 
 class Served:
-    """What both ways of asking share: the client and what the model is known by."""
+    """The base of both ways of asking: the client and the model's card."""
 
     device = "server"
 
@@ -62,7 +62,7 @@ class Served:
         }
 
     def keep_in(self, folder: Path) -> None:
-        """Keep every answer, and the count of requests, in a folder: evaluation says which."""
+        """Keep every answer, and the count of requests, in a folder that evaluation chooses."""
         if self._settings.cache != str(folder):
             before = self._client.spent()
             self._settings = replace(self._settings, cache=str(folder))
@@ -72,20 +72,20 @@ class Served:
     def answered(self) -> tuple[int, int]:
         return self._client.answered()
 
-    def _ask(self, picture: bytes, prompt: str, keep: Callable[[Answer], bool], **more: object) -> Answer:
-        """One answer, from what was kept or from the server; log-probabilities are kept as JSON, text as text."""
-        about = {"jpeg": hashlib.sha256(picture).hexdigest(), "prompt": prompt, **more}
-        return self._client.kept_or_asked(about, lambda: self._asked(picture, prompt, more), keep)
+    def _ask(self, picture: bytes, prompt: str, keep: Callable[[Answer], bool], **options: object) -> Answer:
+        """One answer, kept or from the server; log-probabilities are kept as JSON, text as text."""
+        about = {"jpeg": hashlib.sha256(picture).hexdigest(), "prompt": prompt, **options}
+        return self._client.kept_or_asked(about, lambda: self._asked(picture, prompt, options), keep)
 
-    def _asked(self, picture: bytes, prompt: str, more: dict[str, object]) -> Answer:
-        choice = self._client.complete(messages([picture], prompt), 1, **more)
+    def _asked(self, picture: bytes, prompt: str, options: dict[str, object]) -> Answer:
+        choice = self._client.complete(messages([picture], prompt), 1, **options)
         return Answer("", "refused") if choice is None else Answer(json.dumps(_first_token(choice)), "logprobs")
 
-    def _many(self, ask: Callable[[Asked], float | None], asked: Sequence[Asked]) -> list[float | None]:
+    def _many(self, ask: Callable[[Request], float | None], requests: Sequence[Request]) -> list[float | None]:
         """Answers in order; at the first error no new request is begun, and those on their way are kept."""
         pool = ThreadPoolExecutor(self._settings.concurrency)
         try:
-            return list(pool.map(ask, asked))
+            return list(pool.map(ask, requests))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -102,7 +102,7 @@ class ServedYes(Served):
         self._clear = self._unclear = 0
 
     def greet(self) -> Answer:
-        """A question about a red square: is the server there, does it take the key and a picture, what does it give?"""
+        """Ask about a red square: a test of the server, the key, pictures and log-probabilities."""
         return self._asked(_encoded(_PICTURE), self._template.replace("{}", "a red square"), _LIKELY)
 
     def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.float64]:
@@ -117,7 +117,7 @@ class ServedYes(Served):
         with self._lock:
             self._clear, self._unclear = self._clear + (value is not None), self._unclear + (value is None)
             if value is None and not self._clear and self._unclear >= UNCLEAR:
-                likely = ", ".join(repr(token) for token, _ in sorted(tokens, key=lambda one: -one[1])[:5])
+                likely = ", ".join(repr(token) for token, _ in sorted(tokens, key=lambda entry: -entry[1])[:5])
                 raise UserError(
                     f"{self._settings.shown}: {self._settings.model} answers neither yes nor no: none of the {TOP} "
                     f"likeliest tokens of the first {UNCLEAR} answers is either (the last: {likely or 'none'}). "
@@ -130,7 +130,7 @@ class ServedYes(Served):
 
 
 class ServedAnswers(Served):
-    """What the server says, word for word."""
+    """The server's answers, word for word."""
 
     def __init__(self, spec: str, settings: LlmSettings, template: str | None) -> None:
         super().__init__(spec, settings, "answers", template or "")
@@ -139,7 +139,7 @@ class ServedAnswers(Served):
         self._lock = threading.Lock()
 
     def answer(self, images: Sequence[Image.Image | list[Image.Image]], prompts: Sequence[str]) -> list[str | None]:
-        """One text for each prompt about an image, or about a list of images; None where the server refused."""
+        """One text for each prompt about an image, or about a list of images; None if the server refused."""
         return [self._said(shown, prompt) for shown, prompt in zip(images, prompts, strict=True)]
 
     def _said(self, shown: Image.Image | list[Image.Image], prompt: str) -> str | None:
@@ -148,14 +148,14 @@ class ServedAnswers(Served):
         return None if choice is None else answer_of(choice).text
 
     def request_body(self, images: Sequence[Image.Image], prompt: str) -> dict[str, object]:
-        """What a request would send, for the files of a batch."""
+        """The body of a request, for the files of a batch."""
         return self._client.body(self._messages(images, prompt), self._settings.max_tokens or MOST_TOKENS)
 
     def _messages(self, images: Sequence[Image.Image], prompt: str) -> list[dict[str, object]]:
         return messages([self._jpeg(image) for image in images], prompt)
 
     def _jpeg(self, image: Image.Image) -> bytes:
-        """Encoded once for all questions about it; the image is kept too, since its id could become another's."""
+        """The JPEG, encoded once for all questions; the image is kept too, since its id could become another's."""
         with self._lock:
             kept, raw = self._jpegs.get(id(image), (None, b""))
             if kept is not image:
@@ -167,7 +167,7 @@ class ServedAnswers(Served):
 
 
 def messages(pictures: Sequence[bytes], prompt: str) -> list[dict[str, object]]:
-    """The pictures come first, so that a server's prefix cache serves all questions about one photo."""
+    """A request's messages. Pictures come first, so that a server's prefix cache serves all questions about a photo."""
     urls = ["data:image/jpeg;base64," + base64.b64encode(picture).decode() for picture in pictures]
     shown: list[dict[str, object]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
     return [{"role": "user", "content": [*shown, {"type": "text", "text": prompt}]}]
@@ -191,11 +191,11 @@ _PICTURE = Image.new("RGB", (64, 64), (255, 0, 0))
 
 
 def _settings(rest: str) -> tuple[LlmSettings, dict[str, str]]:
-    """A spec may hold a key by mistake, in an option of any name, so no error here shows its options."""
-    found = re.fullmatch(r"(.+?)@(https?://[^?#]+)(?:\?.*)?", rest)
-    if found is None:
+    """Settings and options of a spec. It may hold a key by mistake, in any option, so no error shows them."""
+    match = re.fullmatch(r"(.+?)@(https?://[^?#]+)(?:\?.*)?", rest)
+    if match is None:
         raise UserError(f"model served:...: expected {_FORM}")
-    name, url = found.groups()
+    name, url = match.groups()
     spec = f"model served:{name}@{url}"
     if "@" in url:
         raise UserError(
@@ -222,10 +222,10 @@ def _settings(rest: str) -> tuple[LlmSettings, dict[str, str]]:
 
 
 def _pictures(images: Sequence[Image.Image]) -> list[bytes]:
-    """What is sent of each image; one with several texts is encoded once."""
+    """The JPEG of each image; an image with several texts is encoded once."""
     distinct = {id(image): image for image in images}
-    found = {key: _encoded(image) for key, image in distinct.items()}
-    return [found[id(image)] for image in images]
+    jpegs = {key: _encoded(image) for key, image in distinct.items()}
+    return [jpegs[id(image)] for image in images]
 
 
 def _encoded(image: Image.Image) -> bytes:
@@ -233,14 +233,14 @@ def _encoded(image: Image.Image) -> bytes:
 
 
 def _first_token(choice: dict[str, Any]) -> list[tuple[str, float]]:
-    """(token, log-probability) of the likeliest first tokens; none where the server gave none."""
+    """(token, log-probability) of the likeliest first tokens; empty if the server gave none."""
     try:
         first = choice["logprobs"]["content"][0]
         listed = first.get("top_logprobs") or [first]
-        found = [(str(one["token"]), float(one["logprob"])) for one in listed]
+        tokens = [(str(entry["token"]), float(entry["logprob"])) for entry in listed]
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         return []
-    return [(token, value) for token, value in found if not math.isnan(value)]
+    return [(token, value) for token, value in tokens if not math.isnan(value)]
 
 
 def _has_tokens(answer: Answer) -> bool:
@@ -248,7 +248,7 @@ def _has_tokens(answer: Answer) -> bool:
 
 
 def yes_of(tokens: Sequence[tuple[str, float]]) -> float | None:
-    """P(yes) / (P(yes) + P(no)), each summed over its spellings; None where neither is among the tokens."""
+    """P(yes) / (P(yes) + P(no)), each summed over its spellings; None if neither is among the tokens."""
     shares = {"yes": 0.0, "no": 0.0}
     for token, value in tokens:
         word = token.replace("\u0120", " ").replace("\u2581", " ").strip(" \n\t.,!\"'").lower()

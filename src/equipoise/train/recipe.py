@@ -42,7 +42,7 @@ SHUFFLE = Slot("shuffle", (("shuffle", None),))
 
 @dataclass(frozen=True)
 class Needs:
-    """What a recipe needs of each item, besides image and caption.
+    """The texts and images that a recipe needs of each item, besides image and caption.
 
     For every slot, a fitting text of the item is drawn in each epoch; without one, the sample is masked in that slot.
     Items without hard texts still train the contrastive term.
@@ -61,8 +61,8 @@ class Needs:
 
 @dataclass(frozen=True)
 class Lora:
-    """Low-rank adapters on every linear layer of both towers and the patch convolution; everything else, also the logit
-    scale, is frozen. The update is scaled by alpha / rank."""
+    """Low-rank adapters on every linear layer of both towers and the patch convolution; everything else is frozen, also
+    the logit scale. The update is scaled by alpha / rank."""
 
     rank: int = 4
     alpha: float = 1.0

@@ -29,11 +29,11 @@ def _is_recipe(node: ast.FunctionDef) -> bool:
 
 
 def _year(name: str) -> int:
-    found = re.search(r"_(20\d\d)$", name)
-    return int(found[1]) if found else 0
+    match = re.search(r"_(20\d\d)$", name)
+    return int(match[1]) if match else 0
 
 
 @cache
 def recipe_rows() -> dict[str, Row]:
-    """By year; those without one, which are of no paper or ablations, first."""
+    """The recipes by year; those without one (of no paper, or ablations) come first."""
     return dict(sorted(_rows(), key=lambda row: (_year(row[0]), row[0])))

@@ -1,9 +1,9 @@
-"""`blind:...`: baselines that never see an image, and so say how much of a benchmark its texts give away.
+"""`blind:...`: baselines that never see an image, and so measure how much of a benchmark its texts give away.
 
-`length` (which text is shorter) and `ngram` (which words give a hard negative away) are taught on the benchmark's own
-captions (c) and hard negatives (n), five-fold, with the items of an image in one fold. What they score high is what
-captions look like on other images; hard positives are only scored, never learnt from. An item with too few others to
-learn from gets equal scores, which is a tie and never a win. `lm` is a causal language model from the user's folder.
+`length` (which text is shorter) and `ngram` (which words give a hard negative away) learn from the benchmark's own
+captions (c) and hard negatives (n), five-fold, with the items of an image in one fold. Texts score high that look like
+captions of other images; hard positives are only scored, never learnt from. An item with too few others to learn from
+gets equal scores, which is a tie and never a win. `lm` is a causal language model from the user's folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TextScores = list[list[float]]  # of each item: the caption's, the positives', t
 
 
 def folds(items: Sequence[Item]) -> list[int]:
-    """The fold of each item. Items that share a photo, be it one's own and another's negative, share a fold.
+    """The fold of each item. Items that share a photo share a fold, also if it is one's own and another's negative.
 
     An item without an image is its own group (no path begins with a newline). The fold is a hash of the group's
     first path in the alphabet, so the order of the items does not matter.
@@ -38,20 +38,20 @@ def folds(items: Sequence[Item]) -> list[int]:
     first: dict[str, str] = {}
 
     def root(name: str) -> str:
-        while (other := first.setdefault(name, name)) != name:
-            first[name] = name = first[other]
+        while (parent := first.setdefault(name, name)) != name:
+            first[name] = name = first[parent]
         return name
 
     groups = [[ref.path for ref in item.images()] or [f"\n{item.id}"] for item in items]
     for names in groups:
         for name in names[1:]:
-            one, other = sorted((root(names[0]), root(name)))
-            first[other] = one
+            first_root, second_root = sorted((root(names[0]), root(name)))
+            first[second_root] = first_root
     return [fold_of(root(names[0]), FOLDS) for names in groups]
 
 
-class Taught:
-    """A judge by its rule: items -> scores of their texts."""
+class LearnedBaseline:
+    """A judge with a rule: items -> scores of their texts."""
 
     device = "cpu"
     reads_images = False
@@ -76,12 +76,12 @@ def by_length(items: Sequence[Item]) -> TextScores:
         elif lengths and len(item.caption) > max(lengths):
             won[fold, 1] += 1
     gain = [sum(won[fold, 1] - won[fold, -1] for fold in range(FOLDS) if fold != own) for own in range(FOLDS)]
-    signs = [(one > 0) - (one < 0) for one in gain]
+    signs = [(balance > 0) - (balance < 0) for balance in gain]
     return [[float(signs[fold] * len(text)) for text in item.texts()] for fold, item in zip(place, items, strict=True)]
 
 
 def by_ngrams(items: Sequence[Item]) -> TextScores:
-    """The summed weights of a text's words and pairs of words; what both texts of a pair say cancels out."""
+    """The summed weights of a text's words and pairs of words; words of both texts of a pair cancel out."""
     place = folds(items)
     bags: dict[str, Bag] = {}
     for item in items:
@@ -113,7 +113,7 @@ def by_ngrams(items: Sequence[Item]) -> TextScores:
     return [[scores[fold][text] for text in item.texts()] for fold, item in zip(place, items, strict=True)]
 
 
-TAUGHT = {  # the rule, and what it is
+TAUGHT = {  # the rule, and its description
     "length": (by_length, "characters; shorter or longer, whichever is more often right on other images"),
     "ngram": (by_ngrams, "logistic regression on words and pairs of neighbours, taught on other images"),
 }
@@ -122,8 +122,8 @@ TAUGHT = {  # the rule, and what it is
 class BlindLM:
     """Log-likelihood of a text to a causal language model: the mean of its tokens, or their sum.
 
-    The sum is what a likelihood is, and prefers shorter texts; the mean does not. The card says which it was. Texts of
-    the same number of tokens are read together; nothing is padded, so their company shows in the seventh digit at most.
+    The sum is the likelihood, and prefers shorter texts; the mean does not. The card names the one. Texts of the same
+    number of tokens are read together; nothing is padded, so other texts change the seventh digit at most.
     """
 
     reads_images = False
@@ -149,7 +149,7 @@ class BlindLM:
 def load_blind(rest: str, *, spec: str, device: str = "auto", **unused: str) -> object:
     """The judge that a spec names; `?likelihood=sum` is an option of lm."""
     if rest in TAUGHT:
-        return Taught(spec, *TAUGHT[rest])
+        return LearnedBaseline(spec, *TAUGHT[rest])
     kind, _, place = rest.partition(":")
     if kind != "lm" or not place:
         shown = ", ".join(f"blind:{form}" for form in FORMS)

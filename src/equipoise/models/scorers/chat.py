@@ -1,8 +1,7 @@
-"""Asks a generative model about images through its chat template and processor.
+"""Ask a generative model about images through its chat template and processor.
 
 Every prompt is made by itself, as a direct call would make it, so the tokenizer's padding side cannot matter; prompts
-whose images have the same shape are then padded on the right and put together. Padding is masked and stands after all
-that is read.
+whose images have the same shape are then padded on the right and put together. Padding is masked and comes last.
 """
 
 from __future__ import annotations
@@ -61,11 +60,11 @@ class ChatModel(Scorer):
         return 8 if self.device.type == "cuda" else 4
 
     def question(self, caption: str) -> str:
-        """What the user says next to the image."""
+        """The user's words next to the image."""
         return self.template.replace("{}", caption)
 
     def rendered(self, question: str, images: int = 1) -> str:
-        """The whole prompt, up to where the model answers; each image is a placeholder in it."""
+        """The whole prompt, up to the model's answer; each image is a placeholder in it."""
         message = {"role": "user", "content": [{"type": "image"}] * images + [{"type": "text", "text": question}]}
         template = _template(self.processor)
         dated = {"date_string": DATE} if "date_string" in template else {}
@@ -77,8 +76,8 @@ class ChatModel(Scorer):
 
     @torch.inference_mode()
     def answer(self, images: Sequence[Image.Image | list[Image.Image]], prompts: Sequence[str]) -> list[str]:
-        """The likeliest answer to each prompt, token by token; one at a time, so that no neighbour changes it."""
-        said = []
+        """The likeliest answer to each prompt, token by token; one at a time, so that no other prompt changes it."""
+        answers = []
         for shown, prompt in zip(images, prompts, strict=True):
             inputs = self.inputs(shown, prompt)
             moved = {
@@ -86,9 +85,9 @@ class ChatModel(Scorer):
                 for name, value in inputs.items()
             }
             with precision(self.tf32):
-                found = self.network.generate(**moved, do_sample=False, max_new_tokens=MOST_TOKENS)
-            said.append(self.tokenizer.decode(found[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
-        return said
+                tokens = self.network.generate(**moved, do_sample=False, max_new_tokens=MOST_TOKENS)
+            answers.append(self.tokenizer.decode(tokens[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
+        return answers
 
     def inputs(self, image: Image.Image | list[Image.Image], question: str) -> Inputs:
         """The inputs of one prompt, unpadded and independent of other pairs."""
@@ -101,10 +100,12 @@ class ChatModel(Scorer):
         options = {"return_tensors": "pt"} | ({"add_special_tokens": False} if doubled else {})
         try:
             with quiet_transformers():
-                found = self.processor(text=[prompt], images=shown, **options)
+                processed = self.processor(text=[prompt], images=shown, **options)
         except Exception as error:  # each processor has its own: a text that looks like a mark of its own, an odd image
             raise UserError(f"{self.spec}: its processor refused {question!r} ({first_line(error)})") from error
-        kept = {name: value for name, value in found.items() if isinstance(value, torch.Tensor) and name != "labels"}
+        kept = {
+            name: value for name, value in processed.items() if isinstance(value, torch.Tensor) and name != "labels"
+        }
         if not any(value.is_floating_point() for value in kept.values()):
             raise UserError(f"{self.spec}: its processor made nothing of the image ({', '.join(kept)})")
         return kept
@@ -121,7 +122,7 @@ class ChatModel(Scorer):
                 f"{self.spec}: an image and its text are {longest:,} tokens, more than the {self.context_length:,} it "
                 "reads"
             )
-        found: list[Any] = [None] * len(prompts)
+        by_prompt: list[Any] = [None] * len(prompts)
         by_shape: dict[tuple[tuple[str, tuple[int, ...]], ...], list[int]] = {}
         for row, prompt in enumerate(prompts):
             shapes = tuple((name, tuple(prompt[name].shape)) for name in sorted(prompt) if not _runs(prompt, name))
@@ -135,8 +136,8 @@ class ChatModel(Scorer):
             logits = logits if self._keeps else logits[:, start:]
             for place, row in enumerate(rows):
                 end = prompts[row]["input_ids"].shape[1]
-                found[row] = logits[place, first[row] - start : end - start].float()
-        return found
+                by_prompt[row] = logits[place, first[row] - start : end - start].float()
+        return by_prompt
 
     def _together(self, prompts: Sequence[Inputs]) -> Inputs:
         longest = max(prompt["input_ids"].shape[1] for prompt in prompts)
@@ -160,17 +161,17 @@ def _runs(prompt: Inputs, name: str) -> bool:
 
 
 def _longer(value: torch.Tensor, width: int, pad: int) -> torch.Tensor:
-    more = value.new_full((1, width - value.shape[1], *value.shape[2:]), pad)
-    return torch.cat([value, more], dim=1)
+    padding = value.new_full((1, width - value.shape[1], *value.shape[2:]), pad)
+    return torch.cat([value, padding], dim=1)
 
 
 def _template(processor: ProcessorMixin) -> str:
-    found = getattr(processor, "chat_template", None) or getattr(processor.tokenizer, "chat_template", None)
-    return found.get("default", "") if isinstance(found, dict) else found or ""
+    template = getattr(processor, "chat_template", None) or getattr(processor.tokenizer, "chat_template", None)
+    return template.get("default", "") if isinstance(template, dict) else template or ""
 
 
 def load_chat(folder: Path, spec: str, dtype: str) -> tuple[PreTrainedModel, ProcessorMixin]:
-    """The network and processor of a folder; never looks at the network, runs nothing of the folder.
+    """The network and processor of a folder, without the internet and without its code.
 
     Loaded in the precision that is asked for: in float32, as elsewhere, 7 billion weights would be 28 GB on the way.
     """
@@ -197,14 +198,16 @@ def _processor(folder: Path, named: str, spec: str) -> ProcessorMixin:
     try:
         with quiet_transformers():
             base: type[ProcessorMixin] = getattr(transformers, NAMES[named])
-            attributes = [one for one in base.get_attributes() if one != "video_processor"]
+            attributes = [name for name in base.get_attributes() if name != "video_processor"]
             still: Any = type(base.__name__, (base,), {"get_attributes": classmethod(lambda _: attributes)})
-            found = still.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False, backend="pil")
+            processor = still.from_pretrained(
+                str(folder), local_files_only=True, trust_remote_code=False, backend="pil"
+            )
     except Exception as error:  # a folder may hold anything, a class may want what is not installed
         raise UserError(f"{spec}: {folder}: its processor could not be loaded ({first_line(error)})") from error
-    if not (hasattr(found, "image_processor") and hasattr(found, "tokenizer")):
+    if not (hasattr(processor, "image_processor") and hasattr(processor, "tokenizer")):
         raise UserError(f"{spec}: {folder} has no processor of images and texts (preprocessor_config.json, tokenizer)")
-    return found
+    return processor
 
 
 def _class(folder: Path, config: dict[str, object], spec: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ Yes and no are summed over the ways a vocabulary writes them and normalised to e
 probability of "Yes" alone among all tokens: a model that likes long answers keeps little for either.
 
 likelihood (VisualGPTScore, Lin et al. 2023): the log-probability of the text as the model's description of the image,
-summed over its tokens; with prior=blank minus the same for a grey image, which takes out what words alone make likely.
+summed over its tokens; with prior=blank minus the same for a grey image, which removes the part of the words alone.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class YesNo(ChatModel):
     @torch.inference_mode()
     def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.float64]:
         pairs = {(id(image), text): image for image, text in zip(images, texts, strict=True)}
-        made = {pair: self.inputs(image, self.question(pair[1])) for pair, image in pairs.items()}
-        prompts = [made[id(image), text] for image, text in zip(images, texts, strict=True)]
+        inputs = {pair: self.inputs(image, self.question(pair[1])) for pair, image in pairs.items()}
+        prompts = [inputs[id(image), text] for image, text in zip(images, texts, strict=True)]
         last = [prompt["input_ids"].shape[1] - 1 for prompt in prompts]
         odds = [_odds(logits[0], self._yes, self._no) for logits in self.logits(prompts, last)]
         return 1 / (1 + np.exp(-np.array(odds, dtype=np.float64)))
@@ -79,8 +79,8 @@ class Likelihood(ChatModel):
         self._prior.clear()
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        found = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"] if texts else []
-        return [list(ids) for ids in found]
+        ids_of = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"] if texts else []
+        return [list(ids) for ids in ids_of]
 
     @torch.inference_mode()
     def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.float64]:
@@ -93,21 +93,23 @@ class Likelihood(ChatModel):
         return scores - np.array([self._prior[text] for text in texts])
 
     def _likelihood(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.float64]:
-        asked = {id(image): self.inputs(image, self.template) for image in {id(one): one for one in images}.values()}
+        inputs = {
+            id(image): self.inputs(image, self.template) for image in {id(image): image for image in images}.values()
+        }
         tokens = self.tokenize(texts)
         if empty := [text for text, ids in zip(texts, tokens, strict=True) if not ids]:
             raise UserError(f"{self.spec}: the text {empty[0]!r} has no token, and so no likelihood")
-        prompts = [_answered(asked[id(image)], ids) for image, ids in zip(images, tokens, strict=True)]
+        prompts = [_answered(inputs[id(image)], ids) for image, ids in zip(images, tokens, strict=True)]
         before = [prompt["input_ids"].shape[1] - len(ids) - 1 for prompt, ids in zip(prompts, tokens, strict=True)]
-        found = [
+        sums = [
             logits[:-1].log_softmax(dim=-1)[range(len(ids)), ids].double().sum().item()
             for logits, ids in zip(self.logits(prompts, before), tokens, strict=True)
         ]
-        return np.array(found, dtype=np.float64)
+        return np.array(sums, dtype=np.float64)
 
 
 def answers(tokenizer: PreTrainedTokenizerBase, answer: str) -> dict[str, int]:
-    """The tokens that are this word, however the vocabulary writes its blanks and capitals."""
+    """The tokens of this word, however the vocabulary writes its blanks and capitals."""
     marks = "\u2581\u0120 "  # what SentencePiece and byte-level BPE write for a blank before a word
     return {
         token: number
@@ -117,21 +119,21 @@ def answers(tokenizer: PreTrainedTokenizerBase, answer: str) -> dict[str, int]:
 
 
 def _odds(logits: torch.Tensor, yes: list[int], no: list[int]) -> float:
-    both = logits.double()
-    return float(both[yes].logsumexp(0) - both[no].logsumexp(0))
+    precise = logits.double()
+    return float(precise[yes].logsumexp(0) - precise[no].logsumexp(0))
 
 
 def _answered(prompt: Inputs, ids: list[int]) -> Inputs:
-    """The prompt with its answer: tokens, ones in the mask, nothing else next to them."""
+    """The prompt with its answer: tokens, ones in the mask, zeros in other rows of ids."""
     length = prompt["input_ids"].shape[1]
-    more = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=torch.long)}
-    found = dict(prompt)
+    added = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=torch.long)}
+    answered = dict(prompt)
     for name, value in prompt.items():
-        if name in more:
-            found[name] = torch.cat([value, more[name].to(value.dtype)], dim=1)
+        if name in added:
+            answered[name] = torch.cat([value, added[name].to(value.dtype)], dim=1)
         elif "ids" in name and tuple(value.shape) == (1, length):
-            found[name] = torch.cat([value, value.new_zeros(1, len(ids))], dim=1)
-    return found
+            answered[name] = torch.cat([value, value.new_zeros(1, len(ids))], dim=1)
+    return answered
 
 
 def load_vqa(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> YesNo:

@@ -42,7 +42,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Contrast:
-    """The contrastive embeddings, not yet normalised: of what "itm" looks at, and of a text alone."""
+    """The contrastive embeddings, not yet normalised: of the features that "itm" reads, and of a text alone."""
 
     image: Callable[[Any, Tensor], Tensor]
     text: Callable[[Any, Tensor, Tensor], Tensor]
@@ -52,7 +52,7 @@ class Contrast:
 class Family:
     name: str  # model_type of config.json
     heads: Mapping[str, Head]  # the first is the default
-    text: str = "text_config"  # where its config keeps the text tower; "": at the top
+    text: str = "text_config"  # the text tower's part of its config; "": the config itself
     contrast: Contrast | None = None  # a family with it can be finetuned
 
 
@@ -82,7 +82,7 @@ def _blip_itc(network: BlipForImageTextRetrieval, seen: Tensor, ids: Tensor, mas
 
 
 def _blip2_queries(network: Blip2ForImageTextRetrieval, pixels: Tensor) -> Tensor:
-    """What its queries read of an image, without a text."""
+    """The embeddings of the queries, which read an image without a text."""
     seen = network.vision_model(pixel_values=pixels).last_hidden_state
     queries = network.query_tokens.expand(len(seen), -1, -1)
     read = network.qformer(query_embeds=queries, encoder_hidden_states=seen, encoder_attention_mask=_ones(seen))
@@ -105,7 +105,7 @@ def _blip2_itm(network: Blip2ForImageTextRetrieval, seen: Tensor, ids: Tensor, m
 
 
 def _blip2_itc(network: Blip2ForImageTextRetrieval, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-    """The text against the query that is nearest to it."""
+    """The cosine of the text and the query that is nearest to it."""
     embedded = network.embeddings(input_ids=ids)
     read = network.qformer(query_embeds=embedded, query_length=0, attention_mask=mask).last_hidden_state[:, 0]
     text = normalize(network.text_projection(read.to(network.text_projection.weight.dtype)), dim=-1)
@@ -114,16 +114,16 @@ def _blip2_itc(network: Blip2ForImageTextRetrieval, seen: Tensor, ids: Tensor, m
 
 def _flava_look(network: FlavaForPreTraining, pixels: Tensor) -> Tensor:
     """The multimodal encoder reads the states before the last norm."""
-    found = network.flava.image_model(pixel_values=pixels, output_hidden_states=True)
-    return network.flava.image_to_mm_projection(found.hidden_states[-1])
+    output = network.flava.image_model(pixel_values=pixels, output_hidden_states=True)
+    return network.flava.image_to_mm_projection(output.hidden_states[-1])
 
 
 def _flava_itm(network: FlavaForPreTraining, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     flava = network.flava
-    found = flava.text_model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-    both = torch.cat([seen, flava.text_to_mm_projection(found.hidden_states[-1])], dim=1)
+    output = flava.text_model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+    states = torch.cat([seen, flava.text_to_mm_projection(output.hidden_states[-1])], dim=1)
     before = torch.ones(len(seen), seen.shape[1] + bool(flava.multimodal_model.use_cls_token), device=mask.device)
-    read = flava.multimodal_model(both, attention_mask=torch.cat([before, mask.to(before)], dim=1))
+    read = flava.multimodal_model(states, attention_mask=torch.cat([before, mask.to(before)], dim=1))
     return _log_odds(network.itm_head(read.last_hidden_state))
 
 
@@ -145,8 +145,8 @@ def _align_itc(network: AlignModel, seen: Tensor, ids: Tensor, mask: Tensor) -> 
 
 
 def _vilt_look(network: ViltForImageAndTextRetrieval, pixels: Tensor) -> Tensor:
-    """All patches with their places. transformers shuffles them and may leave some out, by chance: here all stay
-    (-1), and the shuffle, which only rounding can see, is always the same one."""
+    """All patches with their places. transformers shuffles them and may drop some at random: here all stay (-1), and
+    the shuffle, which changes only rounding, is always the same."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         whole = torch.ones(len(pixels), *pixels.shape[-2:], dtype=torch.long, device=pixels.device)
@@ -162,8 +162,8 @@ def _bridgetower_itm(network: BridgeTowerForImageAndTextRetrieval, seen: Tensor,
 
 
 def _bridgetower_itc(network: BridgeTowerForContrastiveLearning, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-    found = network(input_ids=ids, attention_mask=mask, pixel_values=seen)
-    return _cosine(found.image_embeds, found.text_embeds)
+    output = network(input_ids=ids, attention_mask=mask, pixel_values=seen)
+    return _cosine(output.image_embeds, output.text_embeds)
 
 
 _BLIP, _BLIP2 = "BlipForImageTextRetrieval", "Blip2ForImageTextRetrieval"

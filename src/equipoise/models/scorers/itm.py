@@ -19,7 +19,7 @@ from equipoise.models.hf import check_folder, find_folder, load_network, load_to
 from equipoise.models.inputs import Preprocess, check_tokenizer, from_config
 from equipoise.models.scorers import xvlm
 from equipoise.models.scorers.heads import Contrast, Family, Head, family_named
-from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, padded
+from equipoise.models.scorers.shared import RecentFeatures, Scorer, load_image_processor, padded
 from equipoise.models.scorers.xvlm import XVLM, Pixels
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SCORES = {"itm": "log-odds of a match", "itc": "cosine", "sum": "logit of a matc
 
 
 class MatchingModel(Scorer):
-    """Scores pairs by one head; an image's features are made once for all its texts."""
+    """A model that scores pairs by one head; an image's features are computed once for all its texts."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class MatchingModel(Scorer):
         self._forget()
 
     def _forget(self) -> None:
-        self._seen = Seen(self._look, at_once=32 if self.device.type == "cuda" else 1)
+        self._seen = RecentFeatures(self._look, at_once=32 if self.device.type == "cuda" else 1)
 
     @torch.inference_mode()
     def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.float64]:
@@ -66,18 +66,18 @@ class MatchingModel(Scorer):
             tokens, mask = padded([ids[row] for row in rows], self.tokenizer.pad_token_id, self.context_length)
             shown = torch.stack([seen[row] for row in rows])
             with precision(self.tf32):
-                found = self._head.match(self.network, shown, tokens.to(self.device), mask.to(self.device))
-            scores[rows] = found.float().cpu().numpy()
+                matched = self._head.match(self.network, shown, tokens.to(self.device), mask.to(self.device))
+            scores[rows] = matched.float().cpu().numpy()
         return scores
 
     def _look(self, images: list[Image.Image]) -> list[torch.Tensor]:
         pixels = [self.image_processor([image], return_tensors="pt")["pixel_values"][0] for image in images]
-        same = len({tuple(one.shape) for one in pixels}) == 1
-        found: list[torch.Tensor] = []
-        for part in [pixels] if same else [[one] for one in pixels]:
+        same = len({tuple(picture.shape) for picture in pixels}) == 1
+        features: list[torch.Tensor] = []
+        for part in [pixels] if same else [[picture] for picture in pixels]:
             with precision(self.tf32):
-                found += self._head.look(self.network, torch.stack(part).to(self.device, self.dtype)).unbind()
-        return found
+                features += self._head.look(self.network, torch.stack(part).to(self.device, self.dtype)).unbind()
+        return features
 
     @property
     def preprocess(self) -> Preprocess:
@@ -89,13 +89,13 @@ class MatchingModel(Scorer):
         return padded(ids, self.tokenizer.pad_token_id, self.context_length)
 
     def holding(self, network: PreTrainedModel | XVLM) -> Self:
-        """This model with other weights; it remembers no image that it saw with the old ones."""
-        other = super().holding(network)
-        other._forget()
-        return other
+        """This model with other weights, without the features of images that it saw with the old ones."""
+        model = super().holding(network)
+        model._forget()
+        return model
 
     def save(self, folder: str | Path) -> None:
-        """A folder of transformers that `itm:` loads."""
+        """Write a folder of transformers that `itm:` loads."""
         super().save(folder)
         self.image_processor.save_pretrained(folder)
 
@@ -140,7 +140,7 @@ def _read_scale(folder: Path, network: PreTrainedModel) -> None:
 
 
 def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> MatchingModel:
-    """A file is X-VLM's: every other family is a folder."""
+    """Load a file: only X-VLM is one, every other family is a folder."""
     matches = {"itm": XVLM.itm, "itc": XVLM.itc, "sum": XVLM.match_plus_cosine}
     heads = {name: Head("XVLM", XVLM.look, match) for name, match in matches.items()}
     family = Family("xvlm", heads, contrast=Contrast(XVLM.embed_image, XVLM.embed_text))

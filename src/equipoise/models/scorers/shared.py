@@ -25,8 +25,8 @@ KEPT = 256  # images with features in memory, the last used
 
 
 def load_image_processor(folder: Path) -> BaseImageProcessor:
-    """The Pillow one, always: with torchvision installed transformers would take another, with other pixels."""
-    # From its own file: before 5.18 the package's front door asks for torchvision, which is not needed.
+    """The processor with Pillow, always: if torchvision is installed, transformers takes another, with other pixels."""
+    # From its own file: before 5.18, importing from the package needs torchvision.
     from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
     try:
@@ -75,8 +75,8 @@ class Scorer(TorchModel):
         return list(ids) if len(ids) <= self.context_length else [*ids[: self.context_length - 1], ids[-1]]
 
 
-class Seen:
-    """What a network made of the last images, so that a picture with many texts is encoded once.
+class RecentFeatures:
+    """Features of the last images, so that a picture with many texts is encoded once.
 
     Pictures are compared by identity: Pillow's have no hash, and comparing pixels costs as much as encoding. On a CPU
     each is encoded alone, which costs nothing and keeps its bits independent of its neighbours; on a GPU all at once.
@@ -93,12 +93,12 @@ class Seen:
             part = new[start : start + self._at_once]
             for image, features in zip(part, self._look(part), strict=True):
                 self._kept[id(image)] = (image, features)  # the image too: its id could become another image's
-        found = {name: self._kept[name][1] for name in distinct}
+        features_of = {name: self._kept[name][1] for name in distinct}
         for name in distinct:
             self._kept.move_to_end(name)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
-        return [found[id(image)] for image in images]
+        return [features_of[id(image)] for image in images]
 
 
 def padded(ids: Sequence[Sequence[int]], pad: int, highest: int) -> tuple[torch.Tensor, torch.Tensor]:

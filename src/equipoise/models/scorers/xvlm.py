@@ -1,7 +1,7 @@
 """`itm:FILE.pth`: X-VLM (Zeng et al. 2022) and CE-XVLM (Zhang et al. 2024) from their published checkpoints.
 
-The layout is that of github.com/zengyan-97/X-VLM: `vision_encoder.` a Swin transformer with Microsoft's names, of whose
-states the mean is put in front; `text_encoder.` (pretraining: `text_encoder.bert.`) a BERT whose upper layers also look
+The layout is that of github.com/zengyan-97/X-VLM: `vision_encoder.` a Swin transformer with Microsoft's names, with the
+mean of its states put in front; `text_encoder.` (pretraining: `text_encoder.bert.`) a BERT whose upper layers also look
 at the image; `itm_head.`, `vision_proj.`, `text_proj.`. It is loaded into transformers' Swin and into the text layers
 that transformers keeps for BLIP, which are BERT's with such a look. Every size is read from the shapes. CE-XVLM has the
 same layout.
@@ -70,7 +70,7 @@ class XVLM(nn.Module):
         return torch.cat([states.mean(dim=1, keepdim=True), states], dim=1)
 
     def read(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The states of the text alone, and the mask as its attention adds it."""
+        """The states of the text alone, and the mask in the form that attention adds."""
         states = self.embeddings(input_ids=ids)
         added = (1 - mask[:, None, None].to(states.dtype)) * torch.finfo(states.dtype).min
         for layer in self.layers[: self.fusion]:
@@ -95,7 +95,7 @@ class XVLM(nn.Module):
         return self.cosine(seen, self.read(ids, mask)[0])
 
     def match_plus_cosine(self, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """What ARO and CE-CLIP publish for X-VLM: the logit of a match and the cosine, added."""
+        """The score that ARO and CE-CLIP publish for X-VLM: the logit of a match plus the cosine."""
         text, added = self.read(ids, mask)
         return self.match(seen, text, added)[:, 1] + self.cosine(seen, text)
 
@@ -106,18 +106,18 @@ class XVLM(nn.Module):
         return self.text_proj(self.read(ids, mask)[0][:, 0])
 
     def ours(self, state: State) -> State:
-        """A file's tensors by our names; what has none (boxes, masked words, masks of attention) is left out."""
-        found = {name: state[name] for name in ("logit_scale",) if name in state}
-        if "temp" in state and not found:
-            found["logit_scale"] = -state["temp"].float().clamp(0.001, 0.5).log()  # held there in its training
+        """A file's tensors by our names; tensors without one (boxes, masked words, masks of attention) are left out."""
+        tensors = {name: state[name] for name in ("logit_scale",) if name in state}
+        if "temp" in state and not tensors:
+            tensors["logit_scale"] = -state["temp"].float().clamp(0.001, 0.5).log()  # held there in its training
         for name in self.names.keys() & state.keys():
-            found |= zip(self.names[name], state[name].chunk(len(self.names[name])), strict=True)
-        return found
+            tensors |= zip(self.names[name], state[name].chunk(len(self.names[name])), strict=True)
+        return tensors
 
     def save_pretrained(self, folder: Path) -> None:
-        """The authors' layout, in safetensors. Our scale is written too: their temperature would round it."""
+        """Write the authors' layout, in safetensors, with our scale too: their temperature would round it."""
         state = self.state_dict()
-        theirs = {name: torch.cat([state[one] for one in ours]) for name, ours in self.names.items()}
+        theirs = {name: torch.cat([state[part] for part in ours]) for name, ours in self.names.items()}
         if "logit_scale" in state:
             theirs |= {"logit_scale": state["logit_scale"], "temp": (-state["logit_scale"]).exp()}
         save_file({name: tensor.contiguous() for name, tensor in theirs.items()}, folder / "model.safetensors")
@@ -137,11 +137,11 @@ class Pixels:
         return json.dumps(self._preprocess.to_config("equipoise, Pillow"))
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Nothing: the size follows from the weights."""
+        """Write nothing: the size follows from the weights."""
 
 
 def read_xvlm(path: Path) -> tuple[XVLM, Pixels, dict[str, object]]:
-    """The network of a checkpoint file, its preprocessing, and what its card says of the file."""
+    """The network of a checkpoint file, its preprocessing, and the card's fields on the file."""
     state = unprefixed(read_state(path), str(path))
     state = {name.replace("text_encoder.bert.", "text_encoder."): tensor for name, tensor in state.items()}
     for part in ("vision_encoder.layers.0.blocks.0.attn.qkv.weight", "text_encoder.embeddings.word_embeddings.weight"):
@@ -175,8 +175,8 @@ def _sizes(state: State, path: Path) -> tuple[SwinConfig, BertConfig, int]:
     from transformers import BertConfig, SwinConfig
 
     def count(pattern: str) -> int:
-        found = [int(match[1]) for name in state if (match := re.match(pattern, name))]
-        return max(found, default=-1) + 1
+        numbers = [int(match[1]) for name in state if (match := re.match(pattern, name))]
+        return max(numbers, default=-1) + 1
 
     stages = count(r"vision_encoder\.layers\.(\d+)\.")
     depths = [count(rf"vision_encoder\.layers\.{stage}\.blocks\.(\d+)\.") for stage in range(stages)]
@@ -233,8 +233,8 @@ _NAMES = tomllib.loads((Path(__file__).parents[1] / "data" / "xvlm.toml").read_t
 def _names(state: State, network: XVLM) -> dict[str, tuple[str, ...]]:
     vision = network.vision.state_dict().keys()
 
-    def there(names: Sequence[str]) -> str:
-        return next(name for name in names if any(f".{name}" in one for one in vision))
+    def present(names: Sequence[str]) -> str:
+        return next(name for name in names if any(f".{name}" in key for key in vision))
 
     ours: dict[str, tuple[str, ...]] = {}
     for name in state:
@@ -247,15 +247,15 @@ def _names(state: State, network: XVLM) -> dict[str, tuple[str, ...]]:
                 rest = re.sub(pattern, new, rest)
             if ".attn.qkv." in rest:
                 ours[name] = tuple(
-                    f"vision.{rest.replace('attn.qkv', there(names))}" for names in _NAMES["qkv"].values()
+                    f"vision.{rest.replace('attn.qkv', present(names))}" for names in _NAMES["qkv"].values()
                 )
                 continue
             for old, names in _NAMES["block"].items():
                 if f".{old}" in rest:
-                    rest = rest.replace(old, there(names))
+                    rest = rest.replace(old, present(names))
                     break
             ours[name] = (f"vision.{rest}",)
         elif part in {"itm_head", "vision_proj", "text_proj"}:
             ours[name] = (name,)
     known = network.state_dict().keys()
-    return {name: new for name, new in ours.items() if all(one in known for one in new)}
+    return {name: new for name, new in ours.items() if all(key in known for key in new)}

@@ -101,17 +101,17 @@ class TextChunks:
         return [self._chunk(ids[start : start + size]) for start in range(0, len(ids), size)]
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """A full cache keeps its texts: every epoch needs each of them, and evicting the oldest would always evict the
-        next."""
+        """Tokens of the texts, from the cache if it has them. A full cache keeps its texts: every epoch needs each of
+        them, and evicting the oldest would always evict the next."""
         new: dict[str, list[int]] = {}
         unknown = [text for text in texts if text not in self._known]
         for text, ids in zip(unknown, self.model.tokenize(unknown), strict=True):
             ids = self.model.truncate(ids)
             new[text] = ids if self._end is None else ids[: ids.index(self._end) + 1]
-        found = [new[text] if text in new else self._known[text] for text in texts]
+        result = [new[text] if text in new else self._known[text] for text in texts]
         if len(self._known) < KEPT_TEXTS:
             self._known.update(new)
-        return found
+        return result
 
     def _chunk(self, ids: Sequence[Sequence[int]]) -> PackedTexts | Tensor:
         if self._packs:
@@ -181,8 +181,8 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
     def __getitem__(self, step: int) -> Batch:
         epoch, number = self.place(step)
         indices = self._batches(epoch)[number]
-        mine = np.array_split(indices, self.processes)[self.rank]
-        return self._build(step, epoch, mine.tolist())
+        own = np.array_split(indices, self.processes)[self.rank]
+        return self._build(step, epoch, own.tolist())
 
     def _build(self, step: int, epoch: int, indices: list[int]) -> Batch:
         pixels: list[NDArray[np.uint8]] = []
@@ -212,8 +212,8 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
                 except ImageProblem as problem:
                     skipped.append(f"{self.items[index].id}{HARD_IMAGE}: {problem}")
                     drawn["hard_image"] = MISSING
-            for name, wanted in sample.texts.items():
-                drawn[name] = _rows(wanted, texts)
+            for name, picked in sample.texts.items():
+                drawn[name] = _rows(picked, texts)
             for name, value in drawn.items():
                 values.setdefault(name, []).append(value)
             ids.append(self.items[index].id)
@@ -288,11 +288,11 @@ def _key(item: Item, source: int) -> Hashable:
     return None if item.image is None else (source, item.image.path, item.image.box)
 
 
-def _rows(wanted: Any, texts: dict[str, int]) -> object:
+def _rows(picked: Any, texts: dict[str, int]) -> object:
     """Row numbers instead of texts (None: MISSING); new texts are added to `texts`."""
-    if isinstance(wanted, list):
-        return [_rows(one, texts) for one in wanted]
-    return MISSING if wanted is None else texts.setdefault(wanted, len(texts))
+    if isinstance(picked, list):
+        return [_rows(text, texts) for text in picked]
+    return MISSING if picked is None else texts.setdefault(picked, len(texts))
 
 
 def random_crop(image: Image.Image, scale: tuple[float, float], rng: random.Random) -> Image.Image:
@@ -320,25 +320,25 @@ def pool(photos: Sequence[Photo], model: ClipModel, cache: EmbeddingCache, show:
     identity = of_model(model, POOLED_AT_ONCE, POOLED_CODE, "image_card")
     cache = EmbeddingCache(None) if identity is None else cache
     key = Keys("pooled", identity or "this run", str(model.network.dtype))
-    found: list[Vector | None] = []
+    vectors: list[Vector | None] = []
     with progress(len(photos) if show else 0, "photos, once", "photos") as advance, ThreadPoolExecutor() as threads:
         for start in range(0, len(photos), POOLED_AT_ONCE):
-            some = photos[start : start + POOLED_AT_ONCE]
-            raw = [b"" if data is None else data for data in threads.map(_read, some)]
+            block = photos[start : start + POOLED_AT_ONCE]
+            raw = [b"" if data is None else data for data in threads.map(_read, block)]
             names = [
-                key(hashlib.sha256(data).digest(), repr(ref.box)) for data, (_, ref) in zip(raw, some, strict=True)
+                key(hashlib.sha256(data).digest(), repr(ref.box)) for data, (_, ref) in zip(raw, block, strict=True)
             ]
             known = cache.get(list(dict.fromkeys(names)))
             if len(known) < len(set(names)):  # the whole batch: a vector must not depend on what was cached
-                pixels = threads.map(lambda data, photo: _pixels(data, photo[1], model), raw, some)
-                seen = {name: one for name, one in zip(names, pixels, strict=True) if one is not None}
+                pixels = threads.map(lambda data, photo: _pixels(data, photo[1], model), raw, block)
+                seen = {name: image for name, image in zip(names, pixels, strict=True) if image is not None}
                 if seen:
                     rows = towers.pooled(torch.from_numpy(np.stack(list(seen.values()))).to(model.network.device))
                     known = dict(zip(seen, rows.cpu().numpy(), strict=True))
                     cache.put(known)
-            found += [known.get(name) for name in names]
-            advance(len(some))
-    return found
+            vectors += [known.get(name) for name in names]
+            advance(len(block))
+    return vectors
 
 
 def _read(photo: Photo) -> bytes | None:
@@ -350,7 +350,7 @@ def _read(photo: Photo) -> bytes | None:
 
 
 def _pixels(data: bytes, ref: ImageRef, model: ClipModel) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]] | None:
-    """Runs in threads: Pillow releases Python's lock while it decodes."""
+    """Decode in threads: Pillow releases Python's lock meanwhile."""
     try:
         return use_image(data, ref, lambda image: np.asarray(model.preprocess.pixels(image)))
     except ImageProblem:

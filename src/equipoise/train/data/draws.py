@@ -1,4 +1,4 @@
-"""What a sample shows in an epoch: its positive, negatives, hard image and dense captions.
+"""The draws of a sample in an epoch: its positive, negatives, hard image and dense captions.
 
 Each draw depends only on (seed, epoch, index, purpose). Texts are strings here; None if the item has no fitting text.
 """
@@ -74,26 +74,26 @@ class Draw:
     ) -> list[str | None]:
         """One fitting text for each slot, all different."""
         rng = self._random(epoch, index, purpose)
-        found: list[str | None] = []
+        filled: list[str | None] = []
         for slot in slots:
-            fitting = [text.text for text in texts if slot.accepts(text.edit) and text.text not in found]
-            found.append(_pick(fitting, rng))
-        return found
+            fitting = [text.text for text in texts if slot.accepts(text.edit) and text.text not in filled]
+            filled.append(_pick(fitting, rng))
+        return filled
 
     def _dense(self, epoch: int, index: int) -> dict[str, list[str | None]]:
         """Draw, with replacement, from the captions and positives of all items of the image."""
         family = self._same_image[self._photo[index]]
         pool = [
-            (text, other)
-            for other in family
-            for text in (self.items[other].caption, *(positive.text for positive in self.items[other].positives))
+            (text, member)
+            for member in family
+            for text in (self.items[member].caption, *(positive.text for positive in self.items[member].positives))
         ]
         rng = self._random(epoch, index, "dense")
         dense = [pool[int(rng.random() * len(pool))] for _ in range(self.needs.dense)]
         drawn: dict[str, list[str | None]] = {"dense": [text for text, _ in dense]}
         if self.needs.dense_negatives:
             drawn["dense_negative"] = [
-                _pick([text.text for text in self.items[other].negatives], rng) for _, other in dense
+                _pick([text.text for text in self.items[member].negatives], rng) for _, member in dense
             ]
         return drawn
 
@@ -108,11 +108,11 @@ def _hard_images(items: Sequence[Item], parts: Sequence[int]) -> list[list[int]]
     """For each item, the indices of the items of its part that tags["hard_images"] names."""
     numbers = {(part, item.id): index for index, (item, part) in enumerate(zip(items, parts, strict=True))}
     problems = Problems("hard images")
-    found: list[list[int]] = []
+    hard: list[list[int]] = []
     for item, part in zip(items, parts, strict=True):
         try:
             ids = json.loads(item.tags.get("hard_images", "[]"))
-            found.append([numbers[part, one] for one in ids])
+            hard.append([numbers[part, name] for name in ids])
         except KeyError as missing:
             problems.add(
                 item.id, f'tags["hard_images"] names {missing.args[0][1]!r}, which is not an item of this file'
@@ -122,7 +122,7 @@ def _hard_images(items: Sequence[Item], parts: Sequence[int]) -> list[list[int]]
                 item.id, f"""tags["hard_images"]: expected a JSON list of ids, found {item.tags["hard_images"]!r}"""
             )
     problems.raise_if_any('Each item names its hard images as {"hard_images": "[\\"id1\\", \\"id2\\"]"}.')
-    return found
+    return hard
 
 
 # Which items are in which batch depends only on (seed, epoch), so a killed run finds its place by the step number, and
@@ -175,7 +175,7 @@ def batches(order: Indices, size: int, images: Sequence[Hashable] | None = None)
         return [order[start : start + size] for start in range(0, len(order) - size + 1, size)]
     stream = iter(order.tolist())
     waiting: deque[int] = deque()
-    found: list[Indices] = []
+    full: list[Indices] = []
     while True:
         batch: list[int] = []
         inside: set[Hashable] = set()
@@ -189,10 +189,10 @@ def batches(order: Indices, size: int, images: Sequence[Hashable] | None = None)
         while len(batch) < size:
             following = next(stream, None)
             if following is None:
-                return found
+                return full
             if images[following] in inside:
                 waiting.append(following)
             else:
                 batch.append(following)
                 inside.add(images[following])
-        found.append(np.array(batch, dtype=np.int64))
+        full.append(np.array(batch, dtype=np.int64))

@@ -24,10 +24,10 @@ from equipoise.train.losses.base import Features, diagonal_cross_entropy, mean, 
 def cs_unit(features: Features) -> Tensor:
     units, foils = need(features.dense, "dense"), need(features.dense_negative, "dense_negative")
     rows, wrong = valid(features.dense_mask, units), valid(features.dense_negative_mask, foils)
-    each = [
+    losses = [
         _contrast(features, units[:, m], rows[:, m], foils[:, m], wrong[:, m]).reshape(()) for m in range(rows.shape[1])
     ]
-    return mean(torch.stack(each), rows.any(0))
+    return mean(torch.stack(losses), rows.any(0))
 
 
 def _contrast(features: Features, unit: Tensor, rows: Tensor, foil: Tensor, wrong: Tensor) -> Tensor:

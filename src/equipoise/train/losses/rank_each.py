@@ -29,9 +29,9 @@ class RankEach:
 
     def __call__(self, features: Features) -> Tensor:
         positive, negative = need(features.positive, "positive"), need(features.negative, "negative")
-        there = valid(features.positive_mask, positive)
+        exists = valid(features.positive_mask, positive)
         right = torch.stack([features.caption, positive], 1)
-        rights = torch.stack([torch.ones_like(there), there], 1)
+        rights = torch.stack([torch.ones_like(exists), exists], 1)
         wrong = valid(features.negative_mask, negative)
         above = features.scale * torch.einsum("bd,brd->br", features.image, right)
         below = features.scale * torch.einsum("bd,bkd->bk", features.image, negative)

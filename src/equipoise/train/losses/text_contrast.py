@@ -27,9 +27,9 @@ def text_contrast(features: Features) -> Tensor:
 
 
 def _from(anchor: Tensor, other: Tensor, features: Features) -> Tensor:
-    there = valid(features.positive_mask, other)
+    exists = valid(features.positive_mask, other)
     negative = need(features.negative, "negative")
     texts = SCALE * anchor @ other.T
     own = SCALE * torch.einsum("bd,bkd->bk", anchor, negative)
-    columns = torch.cat([there.expand_as(texts), valid(features.negative_mask, negative)], 1)
-    return mean(logsumexp(torch.cat([texts, own], 1), columns, 1) - texts.diagonal(), there)
+    columns = torch.cat([exists.expand_as(texts), valid(features.negative_mask, negative)], 1)
+    return mean(logsumexp(torch.cat([texts, own], 1), columns, 1) - texts.diagonal(), exists)

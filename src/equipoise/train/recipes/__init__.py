@@ -36,14 +36,14 @@ def get_recipe(name: str, *, quick: bool = False, **options: object) -> Recipe:
     function = named(name)
     own = own_options(function)
     values = read_options(name, function, options)
-    given = {option: value for option, value in values.items() if option in own}
+    own_values = {option: value for option, value in values.items() if option in own}
     with plugins.own_code(name, "your recipe failed") if plugins.is_named(name) else nullcontext():
-        recipe: object = function(**given)
+        recipe: object = function(**own_values)
     if not isinstance(recipe, Recipe):
         raise UserError(f"{name}: expected a function that returns a Recipe; it returned {type(recipe).__name__}")
-    _refuse_idle(name, function, recipe, given)
+    _refuse_idle(name, function, recipe, own_values)
     recipe.loss()  # fails here if every loss is off, not after the images are read
-    in_full = {option: given.get(option, one.default) for option, one in own.items()}
+    in_full = {option: own_values.get(option, parameter.default) for option, parameter in own.items()}
     recipe = replace(
         recipe,
         name=name,
@@ -57,8 +57,8 @@ def get_recipe(name: str, *, quick: bool = False, **options: object) -> Recipe:
 def named(name: str) -> Callable[..., Recipe]:
     if plugins.is_named(name):
         what = "a training recipe: a function that returns equipoise.train.recipe.Recipe"
-        found = plugins.load_named(name, what, lambda value: callable(value) or isinstance(value, Recipe))
-        return (lambda: found) if isinstance(found, Recipe) else found  # type: ignore[return-value]
+        loaded = plugins.load_named(name, what, lambda value: callable(value) or isinstance(value, Recipe))
+        return (lambda: loaded) if isinstance(loaded, Recipe) else loaded  # type: ignore[return-value]
     if name not in RECIPES:
         from equipoise.perturb.recipes import recipe_names
 
@@ -71,16 +71,16 @@ def named(name: str) -> Callable[..., Recipe]:
     return recipe
 
 
-def _refuse_idle(name: str, function: Callable[..., Recipe], recipe: Recipe, given: dict[str, object]) -> None:
+def _refuse_idle(name: str, function: Callable[..., Recipe], recipe: Recipe, own_values: dict[str, object]) -> None:
     """Refuse an option that changes nothing. Not for a user's own recipe, whose losses cannot be compared."""
     if plugins.is_named(name):
         return
     problems = Problems(f"recipe {name}")
-    for option, value in given.items():
+    for option, value in own_values.items():
         if value == own_options(function)[option].default:
             continue
         try:
-            without = function(**{other: v for other, v in given.items() if other != option})
+            without = function(**{other: v for other, v in own_values.items() if other != option})
         except UserError:
             continue
         if _live(without) == _live(recipe):
@@ -127,15 +127,19 @@ SETTINGS: dict[str, Any] = {
 
 def own_options(recipe: Callable[..., Recipe]) -> dict[str, inspect.Parameter]:
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return {name: one for name, one in inspect.signature(recipe).parameters.items() if one.kind not in kinds}
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(recipe).parameters.items()
+        if parameter.kind not in kinds
+    }
 
 
 def hints_of(recipe: Callable[..., Recipe]) -> dict[str, Any]:
     """The types of a recipe's options: its own, then the shared settings."""
     hints = get_type_hints(recipe, include_extras=True)
     own = {
-        name: hints.get(name, Any if one.default in (None, one.empty) else type(one.default))
-        for name, one in own_options(recipe).items()
+        name: hints.get(name, Any if parameter.default in (None, parameter.empty) else type(parameter.default))
+        for name, parameter in own_options(recipe).items()
     }
     return own | {setting: hint for setting, hint in SETTINGS.items() if setting not in own}
 
@@ -154,8 +158,8 @@ def read_options(name: str, recipe: Callable[..., Recipe], options: Mapping[str,
         except ValidationError as error:
             detail = error.errors()[0]["msg"].removeprefix("Value error, ")
             problems.add(option, f"{detail[0].lower()}{detail[1:]}; found {value!r}")
-    for option, one in own_options(recipe).items():
-        if one.default is one.empty and option not in options:
+    for option, parameter in own_options(recipe).items():
+        if parameter.default is parameter.empty and option not in options:
             problems.add(option, f"must be given: --set {option}=...")
     problems.raise_if_any(f"{name} takes: {', '.join(allowed)}")
     return values
@@ -197,7 +201,7 @@ def written(value: object) -> str:
 
 
 def type_in_words(hint: object) -> str:
-    """ "number >= 0", "hn | plain | off", "whole number >= 1 or none"."""
+    """A type in words: "number >= 0", "hn | plain | off", "whole number >= 1 or none"."""
     words = [_one_type(kind) for kind in _alternatives(hint) if kind is not type(None)]
     return " or ".join([*words, "none"] if type(None) in _alternatives(hint) else words)
 
@@ -219,12 +223,12 @@ def _one_type(hint: object) -> str:
 
 
 def _bounds(hint: object) -> list[str]:
-    found = []
+    bounds = []
     for note in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
         for bound in getattr(note, "metadata", ()):
             signs = {"gt": ">", "ge": ">=", "le": "<="}
-            found += [f"{sign} {getattr(bound, name)}" for name, sign in signs.items() if hasattr(bound, name)]
-    return found
+            bounds += [f"{sign} {getattr(bound, name)}" for name, sign in signs.items() if hasattr(bound, name)]
+    return bounds
 
 
 def _alternatives(hint: object) -> tuple[object, ...]:
@@ -236,7 +240,7 @@ def _plain(hint: object) -> object:
 
 
 def about(name: str) -> dict[str, object]:
-    """As JSON; shared settings have this recipe's defaults."""
+    """A recipe as JSON; shared settings have its defaults."""
     recipe, own = get_recipe(name), own_options(named(name))
     return {
         "name": name,
@@ -256,25 +260,25 @@ def about(name: str) -> dict[str, object]:
 
 
 def explained(name: str) -> str:
-    """Summary and details."""
+    """The summary and details of a recipe."""
     return inspect.getdoc(named(name)) or ""
 
 
 def needs_in_words(needs: Needs) -> list[str]:
-    found = []
+    words = []
     if needs.positive:
-        found.append(f"a hard positive ({_kind(needs.positive)})")
+        words.append(f"a hard positive ({_kind(needs.positive)})")
     if needs.negatives:
-        found.append(f"hard negatives ({', '.join(map(_kind, needs.negatives))})")
+        words.append(f"hard negatives ({', '.join(map(_kind, needs.negatives))})")
     if needs.hard_images:
-        found.append('hard images (ids in tags["hard_images"])')
+        words.append('hard images (ids in tags["hard_images"])')
     if needs.dense:
-        found.append(f"several captions per image (it draws {needs.dense})")
+        words.append(f"several captions per image (it draws {needs.dense})")
     if needs.matching:
-        found.append("a BLIP or X-VLM model (itm:, for its matching head)")
+        words.append("a BLIP or X-VLM model (itm:, for its matching head)")
     if needs.tokens:
-        found.append("a CLIP model (token features)")
-    return found
+        words.append("a CLIP model (token features)")
+    return words
 
 
 def _kind(slot: Slot) -> str:

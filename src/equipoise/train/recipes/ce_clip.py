@@ -53,6 +53,6 @@ def ce_clip_zhang_2024(
             "imc": (imc_weight, Imc(imc_form)),
             "cmr": (cmr_weight, Cmr(types, upper_threshold, fixed_threshold, cmr_mean)),
         },
-        needs=Needs(negatives=tuple(SLOTS[one] for one in types) if used else ()),
+        needs=Needs(negatives=tuple(SLOTS[name] for name in types) if used else ()),
         seed=42,
     )

@@ -1,4 +1,4 @@
-"""Checks before anything is written that recipe, items and model fit together, and computes a run's identity."""
+"""Check, before anything is written, that recipe, items and model fit together, and compute a run's identity."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def _misfits(recipe: Recipe, model: Trainable) -> Iterator[str]:
         yield f"{model.spec} is a {model.family.name}; of the itm: models, only BLIP and X-VLM can be finetuned"
     if not recipe.needs.matching:
         yield f"{model.spec} has a matching head; only ce_xvlm_zhang_2024 and control_itm train it"
-    for given, what in (
+    for is_set, what in (
         (recipe.lora, "lora"),
         (recipe.freeze, "freeze"),
         (recipe.needs.teacher, "a teacher"),
         (recipe.needs.tokens, "a local loss"),
         (int(os.environ.get("WORLD_SIZE", "1")) > 1, "torchrun (use one process)"),
     ):
-        if given:
+        if is_set:
             yield f"a model with a matching head cannot be trained with {what}"
 
 
@@ -100,12 +100,12 @@ def _refuse_with_freeze(recipe: Recipe) -> None:
     """Refuse options that a frozen tower, which sees each photo once, excludes."""
     if recipe.freeze is None:
         return
-    for given, why in (
+    for is_set, why in (
         (recipe.lora is not None, "lora trains adapters in both towers"),
         (recipe.crop is not None, "crop shows other parts of a photo in every epoch"),
         (recipe.needs.tokens, "its local loss looks at patches, of which a frozen tower keeps none (local_weight=0)"),
     ):
-        if given:
+        if is_set:
             raise UserError(f"{recipe.name}: freeze={recipe.freeze} does not go with it: {why}; leave one of them out")
 
 
@@ -113,10 +113,10 @@ def _counts(recipe: Recipe, items: Sequence[Item]) -> dict[str, int]:
     needs = recipe.needs
     right = [needs.positive is not None and _fits(needs.positive, item.positives) for item in items]
     wrong = [any(_fits(slot, item.negatives) for slot in needs.negatives) for item in items]
-    found = {"a positive": sum(right)} if needs.positive else {}
-    found |= {"a negative": sum(wrong)} if needs.negatives else {}
-    both = sum(one and other for one, other in zip(right, wrong, strict=True))
-    return found | ({"both": both} if len(found) == 2 else {})
+    counts = {"a positive": sum(right)} if needs.positive else {}
+    counts |= {"a negative": sum(wrong)} if needs.negatives else {}
+    pairs = sum(has_right and has_wrong for has_right, has_wrong in zip(right, wrong, strict=True))
+    return counts | ({"both": pairs} if len(counts) == 2 else {})
 
 
 def _summary(recipe: Recipe, items: Sequence[Item], counts: dict[str, int]) -> list[str]:
@@ -145,12 +145,12 @@ def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos
     """Everything that the trained weights depend on, as JSON: the recipe, the items, the bytes of the images, the base
     model's whole card, and the code. Chunks, workers, device and number of processes change only rounding."""
     card = card_now(model)
-    found = data_identity(recipe, parts) | {
+    content = data_identity(recipe, parts) | {
         "images": {"count": photos.count, "sha256": photos.sha256},
         "model": of_card(card) or f"{UNKNOWN}: {card.get('state', 'its card has no hash')}",
         "code": of_code("train/data", "train/losses", "train/step"),
     }
-    identity: dict[str, object] = json.loads(json.dumps(found, default=str))
+    identity: dict[str, object] = json.loads(json.dumps(content, default=str))
     return identity
 
 
@@ -176,8 +176,8 @@ def data_identity(recipe: Recipe, parts: Sequence[Part]) -> dict[str, object]:
 MAX_SKIPPED = 0.01  # largest share of unreadable images
 _TOGETHER = 1000  # photos hashed between checks for Ctrl-C
 _BAR_FROM = 5000  # photos; fewer need no progress bar
-_Given = TypeVar("_Given")
-_Found = TypeVar("_Found")
+_Value = TypeVar("_Value")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -191,17 +191,17 @@ def read_photos(parts: Sequence[Part], *, show: bool = False) -> Photos:
     """Hash the photos of all parts; a source that several parts share is read once."""
     started = time.monotonic()
     sources = {id(part.images): part.images for part in parts}
-    wanted: dict[int, dict[str, None]] = {number: {} for number in sources}
+    paths: dict[int, dict[str, None]] = {number: {} for number in sources}
     for part in parts:
-        wanted[id(part.images)] |= dict.fromkeys(item.image.path for item in part.items if item.image is not None)
-    hashed = {number: _hashed(source, sorted(wanted[number]), show) for number, source in sources.items()}
+        paths[id(part.images)] |= dict.fromkeys(item.image.path for item in part.items if item.image is not None)
+    hashed = {number: _hashed(source, sorted(paths[number]), show) for number, source in sources.items()}
     unread = [
         f"{item.id}: {reason}"
         for part in parts
         for item in part.items
         if item.image is not None and (reason := hashed[id(part.images)][1].get(item.image.path))
     ]
-    count = sum(map(len, wanted.values()))
+    count = sum(map(len, paths.values()))
     seconds = time.monotonic() - started
     if show and seconds > 1 and not is_quiet():
         print(f"{count:,} photos hashed in {seconds:.0f} s to identify this run", file=sys.stderr)
@@ -232,14 +232,14 @@ def _hashed(source: ImageSource, paths: Sequence[str], show: bool) -> tuple[str,
     return sha256_json([list(pair) for pair in zip(paths, digests, strict=True)]), problems
 
 
-def _in_threads(work: Callable[[_Given], _Found], values: Sequence[_Given], show: bool, unit: str) -> list[_Found]:
-    found: list[_Found] = []
+def _in_threads(work: Callable[[_Value], _Result], values: Sequence[_Value], show: bool, unit: str) -> list[_Result]:
+    results: list[_Result] = []
     bar = progress(len(values), "hashing", unit) if show else nullcontext(lambda count: None)
     with bar as advance, ThreadPoolExecutor(min(16, 2 * (os.cpu_count() or 1))) as pool:
         for start in range(0, len(values), _TOGETHER):
-            found += pool.map(work, values[start : start + _TOGETHER])
-            advance(len(found) - start)
-    return found
+            results += pool.map(work, values[start : start + _TOGETHER])
+            advance(len(results) - start)
+    return results
 
 
 def refuse_skipped(skipped: Sequence[str], items: int, most: float) -> None:

@@ -78,8 +78,8 @@ class Checkpoints:
             with atomic_write(self.out / pointer) as handle:
                 handle.write(target.name + "\n")
         done = [path for path in self._steps() if path not in self.damaged]
-        wanted = {*done[-self.keep :], self.pointed("latest"), self.pointed("best"), *self.damaged}
-        for path in set(self.folder.iterdir()) - wanted:  # old checkpoints and half-written folders
+        kept = {*done[-self.keep :], self.pointed("latest"), self.pointed("best"), *self.damaged}
+        for path in set(self.folder.iterdir()) - kept:  # old checkpoints and half-written folders
             _remove(path)
         return target
 
@@ -112,8 +112,8 @@ class Checkpoints:
 
     def best(self, metric: str) -> Path | str | None:
         """The best checkpoint, or a message that no step beat the base; None if nothing was evaluated."""
-        found = [record["metrics"][metric] for record in read_log(self.out) if "metrics" in record]
-        beaten = len(found) < 2 or max(found[1:]) > found[0]
+        values = [record["metrics"][metric] for record in read_log(self.out) if "metrics" in record]
+        beaten = len(values) < 2 or max(values[1:]) > values[0]
         return self.pointed("best") if beaten else "no step beat the base"
 
     def state(self, folder: Path) -> dict[str, Any]:

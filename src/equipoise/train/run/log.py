@@ -101,14 +101,14 @@ class RunLog:
             mirror.row(record)
 
     def evaluation(self, step: int, judged: Mapping[str, float | Number]) -> dict[str, float]:
-        """Write what was measured, of a `Number` also its interval and n; the plain values are returned."""
+        """Write the measured values, for a `Number` also its interval and n; returns the plain values."""
         from equipoise.evaluation.record import Number
 
-        metrics = {name: one.value if isinstance(one, Number) else one for name, one in judged.items()}
-        numbers = {name: one for name, one in judged.items() if isinstance(one, Number)}
-        intervals = {name: list(one.interval) for name, one in numbers.items() if one.interval is not None}
-        more = {"intervals": intervals, "n": {name: one.n for name, one in numbers.items()}} if numbers else {}
-        self._write({"step": step, "metrics": metrics} | more)
+        metrics = {name: value.value if isinstance(value, Number) else value for name, value in judged.items()}
+        numbers = {name: value for name, value in judged.items() if isinstance(value, Number)}
+        intervals = {name: list(value.interval) for name, value in numbers.items() if value.interval is not None}
+        details = {"intervals": intervals, "n": {name: value.n for name, value in numbers.items()}} if numbers else {}
+        self._write({"step": step, "metrics": metrics} | details)
         self._handle.flush()
         if not self._progress.disable:
             shown = "  ".join(f"{name} {in_words(name, value)}" for name, value in metrics.items())
@@ -124,7 +124,7 @@ class RunLog:
 
 
 def write_summary(out: Path) -> None:
-    """loss.csv of the whole run; report/curves.py draws it."""
+    """Write loss.csv of the whole run; report/curves.py draws it."""
     records = [record for record in read_log(out) if "loss" in record]
     if not records:
         return
@@ -142,9 +142,7 @@ def check_loggers(names: Sequence[str]) -> None:
     for name in names:
         if name not in LOGGERS:
             raise UserError(f"--log {name}: expected {' or '.join(LOGGERS)}.{did_you_mean(name, LOGGERS)}")
-        if (
-            found := find_spec(name)
-        ) is None or found.origin is None:  # a folder ./wandb of an earlier run is no package
+        if (spec := find_spec(name)) is None or spec.origin is None:  # a folder ./wandb of an earlier run is no package
             raise UserError(f"--log {name}: the package {name} is not installed: pip install 'equipoise[{name}]'")
 
 
@@ -155,15 +153,15 @@ def open_loggers(names: Sequence[str], out: Path, step: int, identity: Mapping[s
 
 def flat(record: Mapping[str, Any]) -> dict[str, float]:
     """{"loss": 1, "parts": {"itc": 2}} -> {"loss": 1, "parts/itc": 2}; an interval becomes _low and _high."""
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for name, value in record.items():
         if isinstance(value, Mapping):
-            found |= {f"{name}/{part}": number for part, number in flat(value).items()}
+            result |= {f"{name}/{part}": number for part, number in flat(value).items()}
         elif isinstance(value, list):
-            found |= {f"{name}_low": value[0], f"{name}_high": value[1]}
+            result |= {f"{name}_low": value[0], f"{name}_high": value[1]}
         elif name != "step":
-            found[name] = value
-    return found
+            result[name] = value
+    return result
 
 
 class _TensorBoard:

@@ -45,7 +45,7 @@ from equipoise.train.step.towers import Teacher, Towers
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Number
 
-# Options of a run that do not change what is trained.
+# Options of a run that do not change its training.
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Evaluation:
     judge: Callable[[Trainable], Mapping[str, float | Number]]  # the current model -> named numbers
     every: int | None = None  # steps; None: an epoch. Always at the end
     best: str | None = None  # the metric that chooses the best checkpoint
-    identity: Mapping[str, object] | None = None  # what the numbers depend on: resuming with another one is refused
+    identity: Mapping[str, object] | None = None  # the numbers depend on it: resuming with another one is refused
 
 
 def train(
@@ -310,7 +310,7 @@ class _Run:
         if self.recipe.grad_clip is not None:
             norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.grad_clip)
         else:
-            gradients = [one.grad for one in self.network.parameters() if one.grad is not None]
+            gradients = [parameter.grad for parameter in self.network.parameters() if parameter.grad is not None]
             norm = torch.nn.utils.get_total_norm(gradients)
         scale = self.network.logit_scale.detach().exp()
         with interrupt.whole:
@@ -344,10 +344,10 @@ class _Run:
         )
 
     def _resume(self) -> None:
-        found = self.checkpoints.load_latest(self._read, tell=self.main)
-        if found is None:
+        latest = self.checkpoints.load_latest(self._read, tell=self.main)
+        if latest is None:
             return
-        folder, (weights, state) = found
+        folder, (weights, state) = latest
         self.network.load_state_dict(weights, strict=False)
         self.optimizer.load_state_dict(state["optimizer"])
         self.loss.load_state_dict(state["loss"])

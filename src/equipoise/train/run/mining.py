@@ -39,12 +39,12 @@ def mine_file(
     items = load_items(path)
     if out.exists() and not same_items(items, out):
         run_folder.refuse_file(out)
-    found = with_hard_images(items, model, images, k, cache)
+    mined = with_hard_images(items, model, images, k, cache)
     if out.exists():
-        if load_items(out) != found:
+        if load_items(out) != mined:
             run_folder.refuse_file(out)
-        return len(found)
-    return write_items(out, found)
+        return len(mined)
+    return write_items(out, mined)
 
 
 def same_items(items: Sequence[Item], out: Path) -> bool:
@@ -77,11 +77,13 @@ def with_hard_images(
         place.append(len(listed))
         listed.append(item.id)
     near = nearest(vectors, k)
-    found = []
+    mined = []
     for item, row, number in zip(items, rows, place, strict=True):
-        others = [] if row < 0 else [names[other][number % len(names[other])] for other in near[row].tolist()]
-        found.append(item.model_copy(update={"tags": {**item.tags, TAG: json.dumps(others)}}))
-    return found
+        others = (
+            [] if row < 0 else [names[neighbour][number % len(names[neighbour])] for neighbour in near[row].tolist()]
+        )
+        mined.append(item.model_copy(update={"tags": {**item.tags, TAG: json.dumps(others)}}))
+    return mined
 
 
 def _embedded(
@@ -106,7 +108,7 @@ def nearest(vectors: Vector, k: int) -> NDArray[np.int64]:
     k = min(k, count - 1)
     if k < 1:
         raise UserError(f"expected at least 2 distinct images, found {count}")
-    found = np.empty((count, k), np.int64)
+    rows = np.empty((count, k), np.int64)
     step = max(1, _BYTES // (4 * count))
     with progress(count, "nearest", "images") as advance:
         for start in range(0, count, step):
@@ -114,6 +116,6 @@ def nearest(vectors: Vector, k: int) -> NDArray[np.int64]:
             part[np.arange(len(part)), np.arange(start, start + len(part))] = -np.inf
             best = np.sort(np.argpartition(part, -k, axis=1)[:, -k:], axis=1)  # ties keep their order
             order = np.argsort(-np.take_along_axis(part, best, axis=1), axis=1, kind="stable")
-            found[start : start + len(part)] = np.take_along_axis(best, order, axis=1)
+            rows[start : start + len(part)] = np.take_along_axis(best, order, axis=1)
             advance(len(part))
-    return found
+    return rows

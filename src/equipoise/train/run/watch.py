@@ -1,4 +1,4 @@
-"""Writes a run's log, counts unreadable images, and stops the run if the loss diverges."""
+"""Write a run's log, count unreadable images, and stop the run if the loss diverges."""
 
 from __future__ import annotations
 
@@ -68,18 +68,18 @@ class Watch:
         if not self._pending:
             return
         pending, self._pending = self._pending, []
-        flat = torch.stack([value.float() for one in pending for value in one.values.values()]).tolist()
+        flat = torch.stack([value.float() for row in pending for value in row.values.values()]).tolist()
         numbers = iter(flat)
         records: list[dict[str, object]] = []
-        for one in pending:
-            values = {name: next(numbers) for name in one.values}
-            self._judge(one, values)
+        for row in pending:
+            values = {name: next(numbers) for name in row.values}
+            self._judge(row, values)
             parts = {name.removeprefix("parts/"): v for name, v in values.items() if name.startswith("parts/")}
             plain = {name: v for name, v in values.items() if not name.startswith("parts/")}
-            records.append({"step": one.step, "epoch": one.epoch, **plain, "parts": parts, "lr": one.rate})
-        self.log.steps(records, sum(len(one.ids) for one in pending))
+            records.append({"step": row.step, "epoch": row.epoch, **plain, "parts": parts, "lr": row.rate})
+        self.log.steps(records, sum(len(row.ids) for row in pending))
 
-    def _judge(self, one: _Pending, values: dict[str, float]) -> None:
+    def _judge(self, row: _Pending, values: dict[str, float]) -> None:
         loss = values["loss"]
         if all(map(math.isfinite, values.values())):
             if len(self._first) < FIRST:
@@ -93,5 +93,5 @@ class Watch:
             what = "not a number: " + ", ".join(f"{name} {v}" for name, v in values.items() if not math.isfinite(v))
         last = self.checkpoints.pointed("latest")
         good = f"the last good checkpoint is {last}" if last else "no checkpoint was written before"
-        shown = ", ".join(one.ids[:10]) + (f" and {len(one.ids) - 10} more" if len(one.ids) > 10 else "")
-        raise UserError(f"step {one.step}: {what}; {good}. Try a lower learning rate. Items of the batch: {shown}")
+        shown = ", ".join(row.ids[:10]) + (f" and {len(row.ids) - 10} more" if len(row.ids) > 10 else "")
+        raise UserError(f"step {row.step}: {what}; {good}. Try a lower learning rate. Items of the batch: {shown}")

@@ -116,8 +116,8 @@ def _gradient(leaf: Tensor | None, rows: slice) -> Tensor | None:
 
 
 def _through(pairs: list[tuple[Tensor | None, Tensor | None]]) -> None:
-    there = [(value, gradient) for value, gradient in pairs if value is not None and gradient is not None]
-    torch.autograd.backward([value for value, _ in there], [gradient for _, gradient in there])
+    present = [(value, gradient) for value, gradient in pairs if value is not None and gradient is not None]
+    torch.autograd.backward([value for value, _ in present], [gradient for _, gradient in present])
 
 
 @dataclass
@@ -132,8 +132,8 @@ class Embeddings:
 
     def leaves(self) -> dict[str, Tensor]:
         """The tensors with a gradient."""
-        found = {"images": self.images, "texts": self.texts, "patches": self.patches, "tokens": self.tokens}
-        return {name: value for name, value in found.items() if value is not None}
+        tensors = {"images": self.images, "texts": self.texts, "patches": self.patches, "tokens": self.tokens}
+        return {name: value for name, value in tensors.items() if value is not None}
 
 
 def join(
@@ -169,10 +169,10 @@ def gather(local: Embeddings, fields: dict[str, Tensor]) -> tuple[Embeddings, di
     images, texts, samples, longest = ([row[kind] for row in sizes] for kind in range(4))
     if tokens is not None and mask is not None:
         tokens, mask = widen(tokens, max(longest)), widen(mask, max(longest))
-    mine = distributed.rank()
+    rank = distributed.rank()
     moved: dict[str, Tensor] = {}
     for name, value in sorted(fields.items()):
-        before = sum((images if name in IMAGE_FIELDS else texts)[:mine])
+        before = sum((images if name in IMAGE_FIELDS else texts)[:rank])
         moved[name] = distributed.gather(torch.where(value == MISSING, MISSING, value + before), samples)
     return Embeddings(
         distributed.gather(local.images, images),
@@ -188,18 +188,18 @@ def assemble(embeddings: Embeddings, fields: dict[str, Tensor], scale: Tensor, b
     values: dict[str, Tensor] = {}
     for name, rows in fields.items():
         vectors = embeddings.images if name in IMAGE_FIELDS else embeddings.texts
-        there = rows != MISSING
-        values[name] = vectors[rows.clamp(min=0)] * there[..., None]
+        exists = rows != MISSING
+        values[name] = vectors[rows.clamp(min=0)] * exists[..., None]
         if name not in {"image", "caption", "hard_caption"}:  # the hard image's mask serves its caption too
-            values[f"{name}_mask"] = there
+            values[f"{name}_mask"] = exists
     if embeddings.patches is not None and embeddings.tokens is not None and embeddings.tokens_mask is not None:
         values["patches"] = embeddings.patches[fields["image"]]
         for name in ("caption", "negative"):
             if name in fields:
-                there = fields[name] != MISSING
+                exists = fields[name] != MISSING
                 rows = fields[name].clamp(min=0)
-                values[f"{name}_tokens"] = embeddings.tokens[rows] * there[..., None, None]
-                values[f"{name}_tokens_mask"] = embeddings.tokens_mask[rows] & there[..., None]
+                values[f"{name}_tokens"] = embeddings.tokens[rows] * exists[..., None, None]
+                values[f"{name}_tokens_mask"] = embeddings.tokens_mask[rows] & exists[..., None]
     return Features(**values, scale=scale, bias=bias)
 
 

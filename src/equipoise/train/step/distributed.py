@@ -53,9 +53,9 @@ def local_device(device: torch.device) -> torch.device:
 def exchange(numbers: list[int]) -> list[list[int]]:
     """A few integers of each process, over the CPU, so that no GPU has to finish its work first."""
     local = torch.tensor(numbers, dtype=torch.int64)
-    found = [torch.empty_like(local) for _ in range(processes())]
-    dist.all_gather(found, local)
-    return [row.tolist() for row in found]
+    gathered = [torch.empty_like(local) for _ in range(processes())]
+    dist.all_gather(gathered, local)
+    return [row.tolist() for row in gathered]
 
 
 class _Gather(torch.autograd.Function):
@@ -68,9 +68,9 @@ class _Gather(torch.autograd.Function):
         widest = max(sizes)  # collectives need the same number of rows everywhere
         padded = flat.new_zeros((widest, *flat.shape[1:]))
         padded[: len(flat)] = flat
-        found = [torch.empty_like(padded) for _ in sizes]
-        dist.all_gather(found, padded)
-        return torch.cat([rows[:size] for rows, size in zip(found, sizes, strict=True)])
+        gathered = [torch.empty_like(padded) for _ in sizes]
+        dist.all_gather(gathered, padded)
+        return torch.cat([rows[:size] for rows, size in zip(gathered, sizes, strict=True)])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
@@ -96,7 +96,7 @@ class _Shared(torch.autograd.Function):
 
 
 def shared(parameter: Tensor) -> Tensor:
-    """For a parameter that the loss uses directly: every process computes its whole gradient, so it is divided."""
+    """A parameter that the loss uses directly: every process computes its whole gradient, so it is divided."""
     shared_: Tensor = _Shared.apply(parameter)  # type: ignore[no-untyped-call]
     return shared_
 

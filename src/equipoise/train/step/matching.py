@@ -77,9 +77,9 @@ def pairs(features: Features, fields: dict[str, Tensor], seed: int) -> tuple[Ten
     to_text, texts_of = _drawn(scores, same, chance)
     to_image, images_of = _drawn(scores.T, same, chance)
     negative = fields.get("negative", image.new_empty(len(image), 0))
-    there = negative != MISSING
-    images = [image, image[images_of], image[to_text], image[:, None].expand_as(negative)[there]]
-    texts = [caption, caption[to_image], caption[texts_of], negative[there]]
+    exists = negative != MISSING
+    images = [image, image[images_of], image[to_text], image[:, None].expand_as(negative)[exists]]
+    texts = [caption, caption[to_image], caption[texts_of], negative[exists]]
     matching = torch.arange(sum(map(len, images)), device=image.device) < len(image)
     return torch.cat(images), torch.cat(texts), matching.to(features.image.dtype)
 

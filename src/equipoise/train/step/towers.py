@@ -162,7 +162,7 @@ class Towers:
         return pooled
 
     def _projected(self, pooled: Tensor) -> Tensor:
-        """SigLIP has no projection."""
+        """The projected vectors; SigLIP has no projection."""
         projection = getattr(self.network, "visual_projection", None)
         projected: Tensor = pooled if projection is None else projection(pooled)
         return projected
@@ -203,12 +203,13 @@ class Towers:
             return text, None, None
         place = torch.arange(int(chunk.lengths.max()), device=states.device)
         mask = (place > 0) & (place < chunk.lengths[:, None])
-        found = (chunk.starts[:, None] + place).clamp(max=len(states) - 1)
-        tokens = self.network.text_projection(states[found]).to(self.dtype)
+        rows = (chunk.starts[:, None] + place).clamp(max=len(states) - 1)
+        tokens = self.network.text_projection(states[rows]).to(self.dtype)
         return text, tokens * mask[..., None], mask
 
     def _padded(self, ids: Tensor) -> Tensor:
-        """If padding is masked, a CPU reads texts of similar length together, since half of a batch is padding."""
+        """The features of padded texts. If padding is masked, a CPU reads texts of similar length together, since half
+        of a batch is padding."""
         if ids.device.type != "cpu" or not family_of(self.network).masked_text:
             return read_texts(self.network, ids)
         lengths = (ids != self.network.config.text_config.pad_token_id).sum(1)
