@@ -45,12 +45,12 @@ def augment(
     name = f"{benchmark.name}-augmented"
     made = f"{BY} {__version__}, augment {VERSION}, recipe {recipe.name}, seed {seed}"
     written: dict[str, tuple[list[Candidate], list[str]]] = {}  # captions repeat
-    found: list[Item] = []
+    augmented: list[Item] = []
     dropped: Counter[str] = Counter()
     for item in items:
         new_id = f"{name}-{item.id.removeprefix(f'{benchmark.name}-')}"
         if item.positives:
-            found.append(item.model_copy(update={"id": new_id, "tags": {**item.tags, TAG: "original"}}))
+            augmented.append(item.model_copy(update={"id": new_id, "tags": {**item.tags, TAG: "original"}}))
             advance(1)
             continue
         if item.caption not in written:
@@ -67,9 +67,9 @@ def augment(
                 by = f"{BY}:{edit.by}" if edit.by else BY
                 kept.append(Text(text=candidate.text, edit=edit.model_copy(update={"by": by})))
         tags = {**item.tags, TAG: f"{BY}-{VERSION}" if kept else "none"}
-        found.append(item.model_copy(update={"id": new_id, "positives": tuple(kept), "tags": tags}))
+        augmented.append(item.model_copy(update={"id": new_id, "positives": tuple(kept), "tags": tags}))
         advance(1)
-    ours = sum(item.tags[TAG] not in ("original", "none") for item in found)
+    ours = sum(item.tags[TAG] not in ("original", "none") for item in augmented)
     if not ours:
         raise UserError(f"{benchmark.name}: no hard positive of recipe {recipe.name} applies to any of its captions")
     facts = dataclasses.replace(
@@ -79,7 +79,7 @@ def augment(
         notes=f"Hard positives added by {made}; captions and negatives are the original's. {benchmark.notes}".strip(),
         downloads=(),
     )
-    return Augmented(found, facts, dropped, ours)
+    return Augmented(augmented, facts, dropped, ours)
 
 
 def _clashes(item: Item, candidate: Candidate) -> str | None:

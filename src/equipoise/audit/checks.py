@@ -46,7 +46,7 @@ class _Kind(NamedTuple):
 def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count: None) -> list[TextCheck]:
     """All checks, in the order in which to fix them; `advance` gets the number of items done."""
     splits = {item.id: item.tags.get("split", "all") for item in items}
-    found = {kind.name: list(kind.find(items) if kind.find else ()) for kind in _KINDS}
+    findings = {kind.name: list(kind.find(items) if kind.find else ()) for kind in _KINDS}
     vocabulary = {word for item in items for word in words(item.caption)}
     for item in items:
         for kind, text in edits_of(item):
@@ -54,24 +54,24 @@ def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count:
             said = {one.name: one.judge(item, text, differs) for one in _KINDS if one.judge and one.only in ("", kind)}
             said["sub_word"] = edits.sub_word(differs, text.edit, vocabulary)
             for name, line in said.items():
-                found[name] += [Found(item.id, kind, f"{line}: {text.text!r}")] if line else []
+                findings[name] += [Found(item.id, kind, f"{line}: {text.text!r}")] if line else []
         advance(1)
     edited = sum(bool(item.positives or item.negatives) for item in items)
-    of = dict.fromkeys(found, edited) | {
+    of = dict.fromkeys(findings, edited) | {
         "duplicates": len(items),
         "spaces": len(items),
         "contradictions": sum(item.image is not None for item in items),
         "near_synonyms": sum(bool(item.negatives) for item in items),
         "other_word": sum(any(text.edit and text.edit.source for _, text in edits_of(item)) for item in items),
     }
-    return [counted(name, found[name], of[name], splits) for name in found]
+    return [counted(name, findings[name], of[name], splits) for name in findings]
 
 
-def counted(name: str, found: list[Found], of: int, splits: dict[str, str]) -> TextCheck:
+def counted(name: str, findings: list[Found], of: int, splits: dict[str, str]) -> TextCheck:
     """Counts each item once; contradictions are pairs of an image and a text."""
-    whole = [one.id for one in found] if name == "contradictions" else list({one.id: None for one in found})
+    whole = [one.id for one in findings] if name == "contradictions" else list({one.id: None for one in findings})
     different: dict[str, Found] = {}
-    for one in found:
+    for one in findings:
         different.setdefault(one.said.split(": ", 1)[-1] if one.kind else one.said, one)
     return TextCheck(
         name=name,
@@ -82,15 +82,15 @@ def counted(name: str, found: list[Found], of: int, splits: dict[str, str]) -> T
         of=of,
         share=len(whole) / of if of else None,
         by_split=dict(sorted(Counter(splits[id_] for id_ in whole).items())),
-        by_kind=dict(sorted(Counter(one.kind for one in found if one.kind).items())),
+        by_kind=dict(sorted(Counter(one.kind for one in findings if one.kind).items())),
         examples=[Example(id=one.id, said=one.said) for one in list(different.values())[:SHOWN]],
-        found=[Example(id=one.id, said=one.said) for one in found],
+        found=[Example(id=one.id, said=one.said) for one in findings],
         fix=_TEXTS[name]["fix"],
     )
 
 
-def _of_check(found: Iterable[check.Example]) -> Iterator[Found]:
-    for one in found:
+def _of_check(examples: Iterable[check.Example]) -> Iterator[Found]:
+    for one in examples:
         said = one.said.removeprefix(one.id).removeprefix(":").removesuffix(f", wrong in {one.id}")
         yield Found(one.id, "", said.strip())
 
@@ -109,7 +109,7 @@ def _spaces(items: Sequence[Item]) -> Iterator[Found]:
                 yield Found(item.id, kind, repr(text))
 
 
-def _article(item: Item, text: Text, found: TextChange) -> str | None:
+def _article(item: Item, text: Text, changed: TextChange) -> str | None:
     wrong = _wrong_articles(text.text) - _wrong_articles(item.caption)
     return f"{next(iter(wrong))!r}" if wrong else None
 
@@ -125,7 +125,7 @@ def _wrong_articles(text: str) -> Counter[str]:
     )
 
 
-def _grammar(item: Item, text: Text, found: TextChange) -> str | None:
+def _grammar(item: Item, text: Text, changed: TextChange) -> str | None:
     said = broken_by_edit(item.caption, text.text)
     return None if said is None or said.startswith("wrong article") else said
 
@@ -141,10 +141,10 @@ def _other_word(items: Sequence[Item]) -> Iterator[Found]:
                 break
 
 
-def _near_synonym(item: Item, text: Text, found: TextChange) -> str | None:
+def _near_synonym(item: Item, text: Text, changed: TextChange) -> str | None:
     """Not for negatives written from the image's other captions ("poodle" for a dog that they call a retriever)."""
     by_captions = text.edit is not None and text.edit.by == OtherCaptions.name
-    return None if by_captions else edits.near_synonym(item.caption, found)
+    return None if by_captions else edits.near_synonym(item.caption, changed)
 
 
 _KINDS = (
@@ -176,15 +176,15 @@ def audit(
     chosen = range(len(items))
     drawn = sorted(random.Random(seed).sample(chosen, sample)) if len(items) > sample else chosen
     some = [items[place] for place in drawn]
-    found = [*shared, *checks(items, advance)]
+    done = [*shared, *checks(items, advance)]
     return Audit(
         benchmark=name,
         items=len(items),
         with_positives=sum(bool(item.positives) for item in items),
         with_negatives=sum(bool(item.negatives) for item in items),
         splits=dict(Counter(item.tags.get("split", "all") for item in items)),
-        checks=found,
-        bad=bad(items, found),
+        checks=done,
+        bad=bad(items, done),
         reuse=reuse(items),
         sample=len(some),
         seed=seed,
@@ -193,15 +193,15 @@ def audit(
     )
 
 
-def bad(items: Sequence[Item], found: Sequence[TextCheck]) -> list[Example]:
+def bad(items: Sequence[Item], checked: Sequence[TextCheck]) -> list[Example]:
     """Copies, and items that no model can be judged by: forced ties, and negatives that another item calls right for
     the same image."""
     reasons: dict[str, str] = {}
-    more = [(kind.title, one.id, one.said) for kind in found if kind.bad for one in kind.found]
+    more = [(kind.title, one.id, one.said) for kind in checked if kind.bad for one in kind.found]
     while more:  # a contradiction names one item of each text; another one of the rest may have the text too
         for title, id_, said in more:
             reasons.setdefault(id_, f"{title}: {said}")
-        clash = next((kind for kind in found if kind.name == "contradictions" and kind.count), None)
+        clash = next((kind for kind in checked if kind.name == "contradictions" and kind.count), None)
         left = [item for item in items if item.id not in reasons] if clash else []
         more = [(clash.title, one.id, one.said) for one in check.contradictions(left)] if clash else []
     return [Example(id=item.id, said=reasons[item.id]) for item in items if item.id in reasons]

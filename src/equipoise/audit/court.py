@@ -48,11 +48,11 @@ class Suspicion(NamedTuple):
 def court(items: Sequence[Item], name: str, outcomes: Mapping[str, Mapping[str, bool]]) -> Court:
     """Every item that some model answered (`outcomes`: model -> item -> right), most suspicious first."""
     answers, notes = gather(outcomes, {item.id: item.tags.get("split", "") for item in items})
-    found = suspicion(answers)
+    suspected = suspicion(answers)
     failed, asked = answers.right == 0, ~np.isnan(answers.right)
-    probability = 1 / (1 + np.exp(-found.log_odds))
+    probability = 1 / (1 + np.exp(-suspected.log_odds))
     # A model worse than chance makes a label suspicious by agreeing with it; what no model contradicts comes last.
-    order = np.lexsort((-found.log_odds, ~failed.any(1)))
+    order = np.lexsort((-suspected.log_odds, ~failed.any(1)))
     queue = [
         LabelCase(
             id=answers.ids[row],
@@ -66,7 +66,7 @@ def court(items: Sequence[Item], name: str, outcomes: Mapping[str, Mapping[str, 
         benchmark=name,
         items_sha256=identity.of_items(items),
         models=list(answers.models),
-        wrong_labels=None if found.share is None else round(found.share, 4),
+        wrong_labels=None if suspected.share is None else round(suspected.share, 4),
         failed_by_all=int(failed.all(1).sum()),
         queue=queue,
         notes=notes,

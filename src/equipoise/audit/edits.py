@@ -65,9 +65,9 @@ def common(one: Sequence[str], other: Sequence[str]) -> int:
 
 def substitution(caption: str, text: str) -> tuple[str, str]:
     """(from, to) without articles, unless only articles changed."""
-    found = change(caption, text)
-    lost, gained = _without_articles(found.lost), _without_articles(found.gained)
-    return (" ".join(lost), " ".join(gained)) if lost or gained else (" ".join(found.lost), " ".join(found.gained))
+    changed = change(caption, text)
+    lost, gained = _without_articles(changed.lost), _without_articles(changed.gained)
+    return (" ".join(lost), " ".join(gained)) if lost or gained else (" ".join(changed.lost), " ".join(changed.gained))
 
 
 def _without_articles(part: Sequence[str]) -> list[str]:
@@ -124,15 +124,15 @@ def _shares_ends(old: str, made: Sequence[str], unknown: Set[str]) -> bool:
     return start + end >= max(2, len(old) / 2) and min(changed) >= 2
 
 
-def not_as_said(found: TextChange, edit: Edit | None) -> str | None:
+def not_as_said(changed: TextChange, edit: Edit | None) -> str | None:
     """The text did not lose or gain the words that its edit records.
 
     Articles and genitives are ignored: "a man" -> "an old man" is 'man' -> 'old man'.
     """
     if edit is None or edit.op != "replace" or not edit.source or not edit.to:
         return None
-    before = Counter(map(_bare, _without_articles(found.caption)))
-    after = Counter(map(_bare, _without_articles(found.text)))
+    before = Counter(map(_bare, _without_articles(changed.caption)))
+    after = Counter(map(_bare, _without_articles(changed.text)))
     gone, new = before - after, after - before
     source, to = [_bare(word) for word in words(edit.source)], [_bare(word) for word in words(edit.to)]
     if (source and gone and not set(source) & set(gone)) or (to and new and not set(to) & set(new)):
@@ -173,7 +173,9 @@ _BEFORE_A_PREPOSITION = frozenset(("next", "far", "close", "away", "adjacent"))
 @functools.cache
 def _good_compounds() -> frozenset[str]:
     """The compound prepositions that `perturb` knows."""
-    listed = [found.words for by_first in compounds().values() for found in by_first if found.kind == "preposition"]
+    listed = [
+        compound.words for by_first in compounds().values() for compound in by_first if compound.kind == "preposition"
+    ]
     return frozenset(" ".join(words) for words in listed if words[-1] in _TAKES_OBJECT)
 
 
@@ -184,17 +186,19 @@ def _compounds() -> frozenset[str]:
     return _good_compounds() | bare | {"in center of", "in rear of", "in between", "near to", "near by"}
 
 
-def broken_compound(found: TextChange) -> str | None:
+def broken_compound(changed: TextChange) -> str | None:
     """Part of a compound preposition was replaced, and the result is none: "within front of", "in of"."""
-    touched = not found.gained or not _SIMPLE.isdisjoint(found.lost + found.gained)
-    if not found.lost or not touched or set(found.gained) - _SIMPLE - _BEFORE_A_PREPOSITION:
+    touched = not changed.gained or not _SIMPLE.isdisjoint(changed.lost + changed.gained)
+    if not changed.lost or not touched or set(changed.gained) - _SIMPLE - _BEFORE_A_PREPOSITION:
         return None  # another noun ("in center of" -> "on edge of"): only a reader can judge
-    for start, length in itertools.product(range(max(0, found.end - _LONGEST), found.at + 1), range(_LONGEST, 1, -1)):
+    for start, length in itertools.product(
+        range(max(0, changed.end - _LONGEST), changed.at + 1), range(_LONGEST, 1, -1)
+    ):
         end = start + length
-        compound = " ".join(found.caption[start:end])
-        if found.end > end or len(found.lost) == length or compound not in _compounds():
+        compound = " ".join(changed.caption[start:end])
+        if changed.end > end or len(changed.lost) == length or compound not in _compounds():
             continue
-        now = " ".join([*found.caption[start : found.at], *found.gained, *found.caption[found.end : end]])
+        now = " ".join([*changed.caption[start : changed.at], *changed.gained, *changed.caption[changed.end : end]])
         fine = now in _good_compounds() or now in _SIMPLE or not ARTICLES.isdisjoint(now.split())
         return None if fine else f"{compound!r} became {now!r}"  # a phrase with an article is fine: "near the top of"
     return None
@@ -203,12 +207,12 @@ def broken_compound(found: TextChange) -> str | None:
 _TARGETS: dict[str, Target] = {"N": "object", "J": "attribute", "V": "action"}
 
 
-def near_synonym(caption: str, found: TextChange) -> str | None:
+def near_synonym(caption: str, changed: TextChange) -> str | None:
     """A negative whose new words are synonyms, hypernyms or hyponyms of the old ones in WordNet.
 
     Checked only where a few words changed at one place.
     """
-    lost, gained = _without_articles(found.lost), _without_articles(found.gained)
+    lost, gained = _without_articles(changed.lost), _without_articles(changed.gained)
     if not lost or not gained or max(len(lost), len(gained)) > _FEW or lost == gained:
         return None
     old, new = " ".join(lost), " ".join(gained)

@@ -33,16 +33,16 @@ def photo_id(path: str) -> tuple[str, str]:
     """(the set, the photo's id in it); ("", the number) where the set is not known; ("path", the path) without one."""
     folder, _, name = path.lower().rpartition("/")
     stem = re.sub(r"\.\w{2,5}$", "", name)
-    if found := _COCO.fullmatch(stem):
-        return "COCO", str(int(found[1]))
+    if match := _COCO.fullmatch(stem):
+        return "COCO", str(int(match[1]))
     if stem.isascii() and stem.isdigit():
         for kind, pattern in _FOLDERS:
             if pattern.search(folder):
                 return kind, str(int(stem))
         if re.fullmatch(r"[1-9]\d{6}", stem):  # COCO's ids have up to six digits
             return "Visual Genome", stem
-    if found := _FLICKR.fullmatch(stem):
-        return "Flickr", found[1] or found[2]
+    if match := _FLICKR.fullmatch(stem):
+        return "Flickr", match[1] or match[2]
     return ("", stem) if re.fullmatch(r"[1-9]\d{0,5}", stem) else ("path", path)
 
 
@@ -91,8 +91,8 @@ def overlap(
     def of_photos(name: str, same: Callable[[str], str | None]) -> TextCheck:
         twins = {path: twin for path in own if (twin := same(path)) is not None}
         pairs = [(item.id, path) for item in items for path in dict.fromkeys(ref.path for ref in item.images())]
-        found = [Found(id_, "", f"{path} is {twins[path]}") for id_, path in pairs if path in twins]
-        return counted(name, found, sum(item.image is not None for item in items), splits)
+        findings = [Found(id_, "", f"{path} is {twins[path]}") for id_, path in pairs if path in twins]
+        return counted(name, findings, sum(item.image is not None for item in items), splits)
 
     checks: list[TextCheck] = []
     if not photos or not own:
@@ -115,5 +115,5 @@ def overlap(
             contents = {digest: path for path, digest in reversed(trained.items())}
             checks.append(of_photos("train_contents", lambda path: contents.get(digests.get(path, b""))))
     both = [(item, said[as_words(item.caption)]) for item in items]
-    found = [Found(item.id, "", f"{item.caption!r} is {text!r}") for item, text in both if text]
-    return [*checks, counted("train_captions", found, len(items), splits)]
+    findings = [Found(item.id, "", f"{item.caption!r} is {text!r}") for item, text in both if text]
+    return [*checks, counted("train_captions", findings, len(items), splits)]

@@ -22,9 +22,9 @@ _CALLED = {  # shortcuts, for people
 
 
 def markdown(audit: Audit) -> str:
-    found = [check for check in audit.checks if check.bad and check.count]
+    serious = [check for check in audit.checks if check.bad and check.count]
     parts = [f"# Audit of {_plain(audit.benchmark)}", f"**{headline(audit)}.** {_opening(audit)}"]
-    parts += ["## Bad items", *map(_finding, found)] if found else []
+    parts += ["## Bad items", *map(_finding, serious)] if serious else []
     return "\n\n".join([*parts, rest(audit), "## Verdict", verdict(audit)]) + "\n"
 
 
@@ -157,11 +157,12 @@ def _shortcuts(audit: Audit) -> str:
     for one in audit.shortcuts:
         if one.result.interval[0] > one.chance or one.result.interval[1] < one.chance:
             lines.append(f"**{called(one.name)}**\n\n{_examples(one.examples)}Fix: {one.fix}.")
-    if found := audit.detector:
+    if detector := audit.detector:
         lines.append(
             "A detector trained to tell captions from negatives on one half of the images calls these wrong in the "
-            f"other half: {shown(found.captions)} % of the captions, {shown(found.negatives)} % of the negatives and "
-            f"**{shown(found.positives)} % of the hard positives** (n = {found.positives.n:,}), which are right.\n\n"
-            f"{_examples(found.examples)}Fix: {found.fix}."
+            f"other half: {shown(detector.captions)} % of the captions, {shown(detector.negatives)} % of the negatives "
+            f"and **{shown(detector.positives)} % of the hard positives** (n = {detector.positives.n:,}), which are "
+            "right.\n\n"
+            f"{_examples(detector.examples)}Fix: {detector.fix}."
         )
     return "\n\n".join(lines)

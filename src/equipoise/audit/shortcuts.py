@@ -53,9 +53,9 @@ def pairs(items: Sequence[Item], kind: TextKind, seed: int) -> list[_Pair]:
 def share(right: Sequence[float], groups: Sequence[str], seed: int) -> Share:
     _, clusters = np.unique(np.array(groups), return_inverse=True)
     values = np.array(right, dtype=np.float64)
-    found = stats.averaged_all(values, clusters, seed, _RESAMPLES)
-    low, high = found.interval(0)
-    return Share(n=len(values), share=round(float(found.values[0]), 4), interval=(round(low, 4), round(high, 4)))
+    average = stats.averaged_all(values, clusters, seed, _RESAMPLES)
+    low, high = average.interval(0)
+    return Share(n=len(values), share=round(float(average.values[0]), 4), interval=(round(low, 4), round(high, 4)))
 
 
 def _half(value: float) -> float:
@@ -64,16 +64,16 @@ def _half(value: float) -> float:
 
 def shortcuts(items: Sequence[Item], seed: int = 0) -> list[Shortcut]:
     every = {kind: pairs(items, kind, seed) for kind in KINDS}
-    found = {kind: listed for kind, listed in every.items() if len(listed) >= LEAST}
+    by_kind = {kind: listed for kind, listed in every.items() if len(listed) >= LEAST}
     by_words = separability(items, seed)
     shown: list[Shortcut] = []
-    for kind, listed in found.items():
+    for kind, listed in by_kind.items():
         words = by_words[f"originals / {kind}"]
         shown += [_by_words(kind, listed, words)] if words else []
         shown += [_by_statistic(name, kind, listed, seed) for name in ("length", "frequency")]
         shown.append(_by_direction(kind, listed, seed))
-    if len(found) == len(KINDS):
-        shown.append(_by_substitution(found["positives"], found["negatives"], seed))
+    if len(by_kind) == len(KINDS):
+        shown.append(_by_substitution(by_kind["positives"], by_kind["negatives"], seed))
     balanced = any("balanced" in item.tags.get("recipe", "").split(",") for item in items)
     return [one.model_copy(update={"fix": _BALANCED}) if balanced and one.fix == _BALANCE else one for one in shown]
 

@@ -97,16 +97,16 @@ def negatives(caption: str, seed: str) -> list[Text]:
     """Up to four shuffles of `caption`, none equal to it or to each other."""
     tokens = tag(caption)
     taken = {pre_caption(caption)}
-    found = []
+    texts = []
     for make in SHUFFLES:
         for attempt in range(TRIES):
             words = make(tokens, _shuffle(f"{seed}/{make.__name__}/{attempt}"))
             text = pre_caption(" ".join(words))
             if text not in taken:
                 taken.add(text)
-                found.append(Text(text=text, edit=Edit(op="shuffle", target="order", by=make.__name__)))
+                texts.append(Text(text=text, edit=Edit(op="shuffle", target="order", by=make.__name__)))
                 break
-    return found
+    return texts
 
 
 class _Record(Raw):

@@ -152,8 +152,8 @@ class _Facts(BaseModel):
 
 
 def _fields(templates: Sequence[str]) -> list[str]:
-    found = [field for template in templates for _, field, _, _ in Formatter().parse(template) if field]
-    return [field for field in found if field not in _KNOWN]
+    fields = [field for template in templates for _, field, _, _ in Formatter().parse(template) if field]
+    return [field for field in fields if field not in _KNOWN]
 
 
 def _image(name: str) -> ImageRef:

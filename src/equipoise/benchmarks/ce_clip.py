@@ -69,9 +69,9 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
 
 def _shards(source: Path) -> list[Path]:
     for folder in (source, source / "coco_train", source / "generated_data" / "coco_train"):
-        found = [(int(match[1]), path) for path in folder.glob("*.npy") if (match := _SHARD.fullmatch(path.name))]
-        if found:
-            return [path for _, path in sorted(found)]
+        shards = [(int(match[1]), path) for path in folder.glob("*.npy") if (match := _SHARD.fullmatch(path.name))]
+        if shards:
+            return [path for _, path in sorted(shards)]
     raise UserError(f"{source}: no processed_dataset0.npy there. To get them: {stored('ce-clip')['get']}")
 
 

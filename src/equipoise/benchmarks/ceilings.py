@@ -58,23 +58,23 @@ class Ceilings(BaseModel):
 
     def line(self) -> str:
         """For the terminal: what there is to know, and nothing where there is nothing."""
-        found = []
+        findings = []
         if self.same_words:
             augmented = self.best_augmented_without_order
             more = "" if augmented is None else f" (Augmented {100 * augmented:.1f})"
             best = f"{100 * self.best_original_without_order:.1f}{more}"
-            found.append(
+            findings.append(
                 f"{self.same_words:,} of {self.items:,} captions with the words of a negative: without word order at "
                 f"most {best}"
             )
         if self.forced_ties or self.forced_ties_augmented:
             count = max(self.forced_ties, self.forced_ties_augmented)
-            found.append(f"{count:,} forced ties: with CLIP's tokenizer at most {100 * self.best_original:.1f}")
+            findings.append(f"{count:,} forced ties: with CLIP's tokenizer at most {100 * self.best_original:.1f}")
         if self.duplicates:
-            found.append(f"{self.duplicates:,} items twice")
+            findings.append(f"{self.duplicates:,} items twice")
         if self.contradictions:
-            found.append(f"{self.contradictions:,} texts right in one item and wrong in another of the same image")
-        return "; ".join(found) or "no same-word pairs, forced ties, doubled items or contradictions"
+            findings.append(f"{self.contradictions:,} texts right in one item and wrong in another of the same image")
+        return "; ".join(findings) or "no same-word pairs, forced ties, doubled items or contradictions"
 
 
 def as_read(text: str) -> str:

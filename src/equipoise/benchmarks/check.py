@@ -115,12 +115,12 @@ def _tags(items: Sequence[Item]) -> dict[str, int]:
     for item in items:
         for tag, value in item.tags.items():
             values.setdefault(tag, set()).add(value)
-    return {tag: len(found) for tag, found in values.items() if tag != "split"}
+    return {tag: len(distinct) for tag, distinct in values.items() if tag != "split"}
 
 
 def _finding(what: str, examples: Iterable[str | Example], serious: bool) -> Finding:
-    found = [example.said if isinstance(example, Example) else example for example in examples]
-    return Finding(what, found, len(found), serious)
+    shown = [example.said if isinstance(example, Example) else example for example in examples]
+    return Finding(what, shown, len(shown), serious)
 
 
 def _counts(counts: Counter[str], benchmark: Benchmark | None) -> list[Finding]:
@@ -159,8 +159,8 @@ def _images(refs: Sequence[ImageRef], root: Path | None, advance: Callable[[int]
 
     bad: list[str] = []
     with ThreadPoolExecutor(WORKERS) as pool:
-        for found in pool.map(problem, there):
-            bad += [found] if found else []
+        for finding in pool.map(problem, there):
+            bad += [finding] if finding else []
             advance(1)
     return [_finding(f"images missing {source}", missing, True), _finding("images that cannot be used", bad, True)]
 
@@ -191,10 +191,10 @@ def forced_ties(items: Sequence[Item]) -> Iterable[Example]:
 
 def _without_negative(items: Sequence[Item], published: bool) -> Finding:
     """An evaluation leaves such items out and judges the rest; of a published benchmark that is another one."""
-    found = [item.id for item in items if not (item.negatives or item.negative_images)]
-    serious = published or len(found) == len(items)
-    left = "none can be judged" if len(found) == len(items) else "they are not judged, the others are; train takes them"
-    return _finding(f"items without a negative: {left}", found, serious)
+    ids = [item.id for item in items if not (item.negatives or item.negative_images)]
+    serious = published or len(ids) == len(items)
+    left = "none can be judged" if len(ids) == len(items) else "they are not judged, the others are; train takes them"
+    return _finding(f"items without a negative: {left}", ids, serious)
 
 
 def _forced_image_ties(items: Sequence[Item]) -> Iterable[str]:

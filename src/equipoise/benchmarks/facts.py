@@ -14,12 +14,12 @@ _WIDTH, _LABEL = 100, 10
 
 def facts(benchmark: Benchmark) -> dict[str, object]:
     """Everything but the loader, as JSON; `items` and `headline` are written out, so readers need not compute them."""
-    found = {part.name: getattr(benchmark, part.name) for part in dataclasses.fields(benchmark) if part.name != "load"}
-    found |= {"splits": dict(benchmark.splits), "chance": dict(benchmark.chance)}
-    found["downloads"] = [dataclasses.asdict(download) for download in benchmark.downloads]
-    found["averages"] = {rule: dataclasses.asdict(average) for rule, average in benchmark.averages.items()}
-    found |= {"rule": benchmark.rule, "macro": list(benchmark.macro), "least": benchmark.least}  # of the headline
-    return found | {"items": _total(benchmark), "ties_here": TIES_HERE, "headline": headline(benchmark)}
+    fields = {part.name: getattr(benchmark, part.name) for part in dataclasses.fields(benchmark) if part.name != "load"}
+    fields |= {"splits": dict(benchmark.splits), "chance": dict(benchmark.chance)}
+    fields["downloads"] = [dataclasses.asdict(download) for download in benchmark.downloads]
+    fields["averages"] = {rule: dataclasses.asdict(average) for rule, average in benchmark.averages.items()}
+    fields |= {"rule": benchmark.rule, "macro": list(benchmark.macro), "least": benchmark.least}  # of the headline
+    return fields | {"items": _total(benchmark), "ties_here": TIES_HERE, "headline": headline(benchmark)}
 
 
 def headline(benchmark: Benchmark) -> str:

@@ -40,12 +40,12 @@ class _Annotation(Raw):
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
     check_splits(NAME, splits, splits_of(NAME))
     notes = _find(source, _CAPTIONS, "annotations")
-    found = {op: path for op, name in _FILES.items() if (path := _find(source, name, "hard_positives_ft"))}
-    if notes is None or not found:
+    paths = {op: path for op, name in _FILES.items() if (path := _find(source, name, "hard_positives_ft"))}
+    if notes is None or not paths:
         lacking = _CAPTIONS if notes is None else " or ".join(_FILES.values())
         raise UserError(f"{source}: expected {lacking} there. To get it: {stored(NAME)['get']}")
     captions = _captions(notes)
-    answers = {op: _answers(path, captions) for op, path in found.items()}
+    answers = {op: _answers(path, captions) for op, path in paths.items()}
     items = []
     for place, note in enumerate(captions):
         given = {op: texts[place] for op, texts in answers.items() if texts[place]}

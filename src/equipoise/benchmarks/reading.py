@@ -40,22 +40,22 @@ def choose(benchmark: str, source: Path, files: Mapping[str, str], splits: Seque
     check_splits(benchmark, splits, files)
     if not source.exists():
         raise UserError(f"{source}: no such folder. `equipoise bench fetch {benchmark}` gets its files, or says how.")
-    found = {split: path for split, name in files.items() if (path := _find(source, name)) is not None}
-    if not found:
+    paths = {split: path for split, name in files.items() if (path := _find(source, name)) is not None}
+    if not paths:
         names = _some([PurePosixPath(name).name if source.is_file() else name for name in files.values()])
         raise UserError(
             f"{source}: holds none of the files of {benchmark}; expected {names}. Name their folder with --source; "
             f"`equipoise bench fetch {benchmark}` gets them, or says how."
         )
-    missing = [split for split in splits or files if split not in found]
+    missing = [split for split in splits or files if split not in paths]
     if missing and splits:
         raise UserError(
             f"{source}: {_some([files[split] for split in missing])} not found. "
-            f"The splits that are there: --splits {','.join(found)}"
+            f"The splits that are there: --splits {','.join(paths)}"
         )
     if missing:
         log.warning("%s: without %d of %d splits (%s)", benchmark, len(missing), len(files), _some(missing))
-    return {split: found[split] for split in splits or found}
+    return {split: paths[split] for split in splits or paths}
 
 
 def hub_files(benchmark: str, source: Path, names: Sequence[str]) -> list[Path]:
@@ -64,8 +64,8 @@ def hub_files(benchmark: str, source: Path, names: Sequence[str]) -> list[Path]:
         raise UserError(f"{source}: no such folder. `equipoise bench fetch {benchmark}` gets its files, or says how.")
     if source.is_file():
         return [source]
-    if (found := next((path for name in names if (path := _find(source, name)) is not None), None)) is not None:
-        return [found]
+    if (hub_file := next((path for name in names if (path := _find(source, name)) is not None), None)) is not None:
+        return [hub_file]
     packed = sorted(source.rglob("*.parquet"))
     packed = [path for path in packed if path.name.startswith("test")] or packed
     if not packed:
@@ -156,18 +156,18 @@ def read(
 
 def records(path: Path, kind: type[Record], problems: Problems) -> list[Record]:
     """Every record of a file that fits `kind`; what else is wrong with it goes to `problems`."""
-    found = []
+    valid = []
     try:
         for where, _, value in entries(path, kind, problems):
             try:
-                found.append(kind.model_validate(value))
+                valid.append(kind.model_validate(value))
             except ValidationError as error:
                 explain(error, f"{path.name}, {where}", problems)
-        if not found:
+        if not valid:
             problems.add(str(path), "no record in it")
     except UserError as error:
         problems.add("", str(error))
-    return found
+    return valid
 
 
 def read_through(
@@ -200,8 +200,8 @@ def entries(path: Path, kind: type[BaseModel], problems: Problems) -> Iterator[t
     The key is that of a JSON object, else the number of the record, counted from 0.
     """
     number = -1
-    found = rows(path, columns=lambda schema: _plain_columns(schema, kind), quoted=getattr(kind, "quoted", True))
-    for where, value, problem in found:
+    lines = rows(path, columns=lambda schema: _plain_columns(schema, kind), quoted=getattr(kind, "quoted", True))
+    for where, value, problem in lines:
         if problem == EMPTY:
             continue
         if where and (number := number + 1) == 0 and suffix_of(path) in {".csv", ".tsv"}:

@@ -284,5 +284,5 @@ def _read_facts(path: Path, items: Sequence[Item]) -> Benchmark | None:
         return None
     value, fix = read_json(_beside(path)), "Build the file again with `equipoise bench build`, or delete this one."
     value = value | {"load": load_file} if isinstance(value, dict) else value
-    found = validated(Benchmark, value, str(_beside(path)), fix)
-    return found if named_by_ids(found.name, items) else None
+    benchmark = validated(Benchmark, value, str(_beside(path)), fix)
+    return benchmark if named_by_ids(benchmark.name, items) else None

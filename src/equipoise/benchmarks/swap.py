@@ -57,24 +57,24 @@ def take_apart(record: _Record) -> Conjuncts | str:
     """
     caption = record.true_caption
     one, two = record.attributes
-    found = {
+    swaps = {
         ways
         for middle in re.finditer(" and the ", caption)
         for attributes in ((one, two), (two, one))
         if (ways := _divide(caption, middle.span(), attributes))
     }
-    if not found:
+    if not swaps:
         return f'expected "the A1 O1 and the A2 O2" with the attributes {one!r} and {two!r}'
     named = (record.obj1_name, record.obj2_name)
     if None not in named:
-        by_name = {ways for ways in found if (ways.first[1], ways.second[1]) in (named, named[::-1])}
+        by_name = {ways for ways in swaps if (ways.first[1], ways.second[1]) in (named, named[::-1])}
         if not by_name:
             return f"the objects are named {named[0]!r} and {named[1]!r}, which the caption does not say"
-        found = by_name
-    fitting = [ways for ways in found if ways.negative == record.false_caption]
+        swaps = by_name
+    fitting = [ways for ways in swaps if ways.negative == record.false_caption]
     if not fitting:
         return (
-            f"false_caption is {record.false_caption!r}; swapping the attributes gives {min(found, key=str).negative!r}"
+            f"false_caption is {record.false_caption!r}; swapping the attributes gives {min(swaps, key=str).negative!r}"
         )
     if len(fitting) > 1:
         return f"{len(fitting)} ways to divide it, and no object names that decide"

@@ -97,10 +97,10 @@ INVERSE, SYMMETRIC = _TABLES["inverse"], _TABLES["symmetric"]
 
 def _parts(row: Statement) -> tuple[str, str, str]:
     """A, the verb phrase and B of "The A is above the B."."""
-    found = re.fullmatch(rf"The (.+?) ((?:is )?{re.escape(row.relation)}) the (.+?)\.?", row.caption)
-    if found is None:
+    match = re.fullmatch(rf"The (.+?) ((?:is )?{re.escape(row.relation)}) the (.+?)\.?", row.caption)
+    if match is None:
         raise ValueError(f'expected a caption "The A is {row.relation} the B.", found {row.caption!r}')
-    return found[1], found[2], found[3]
+    return match[1], match[2], match[3]
 
 
 def _entailed(_split: str, key: str, row: Statement) -> Iterator[Case]:

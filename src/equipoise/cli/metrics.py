@@ -91,8 +91,8 @@ def metrics(
 
         if source or splits or model:
             raise UserError(f"--source, --splits, --model: {scores[0]} is a table of results, without items")
-        found = published_tables(scores, bench, out=out, origin=origin, commit=commit, licence=licence)
-        lines = [line for result in found for line in result_rows(result.record)]
+        results = published_tables(scores, bench, out=out, origin=origin, commit=commit, licence=licence)
+        lines = [line for result in results for line in result_rows(result.record)]
         typer.echo(render(lines, shown, "percent, as published; no items, so no intervals and no ties"))
         return
     named = (("source", source), ("splits", splits), ("average", average)) if bench is None else ()

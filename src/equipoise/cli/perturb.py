@@ -268,11 +268,11 @@ def _left_out(report: Report) -> list[str]:
 
 def _why_not(report: Report) -> list[str]:
     """The commonest reasons why a caption got no text of a kind, each with an example."""
-    found = report["lacking"]
-    if not found:
+    lacking = report["lacking"]
+    if not lacking:
         return []
-    shown = list(found.items())[:_REASONS]
-    many = f"; the {_REASONS} commonest" if len(found) > _REASONS else ""
+    shown = list(lacking.items())[:_REASONS]
+    many = f"; the {_REASONS} commonest" if len(lacking) > _REASONS else ""
     new = " new" if any(report["had"].values()) else ""
     lines = [f"\nWhy some got {'no new text' if new else 'none'} (the first reason of each caption{many}):"]
     for name, count in shown:
@@ -281,15 +281,15 @@ def _why_not(report: Report) -> list[str]:
         cut = text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
         lines.append(f"  {count:>9,}  no{new} {name}")
         lines.append(f"             {where}: {cut}" + (f" ({said})" if said else ""))
-    rest = sum(found.values()) - sum(count for _, count in shown)
-    return [*lines, f"  {rest:>9,}  for {len(found) - len(shown):,} other reasons"] if rest else lines
+    rest = sum(lacking.values()) - sum(count for _, count in shown)
+    return [*lines, f"  {rest:>9,}  for {len(lacking) - len(shown):,} other reasons"] if rest else lines
 
 
-def _separability(found: Report) -> list[str]:
+def _separability(report: Report) -> list[str]:
     """One line: which of a caption and its edit is the caption, asked of a judge that never sees the image."""
     shares = []
     for kind in ("positive", "negative"):
-        numbers = found[f"originals / {kind}s"]
+        numbers = report[f"originals / {kind}s"]
         if numbers is not None:
             shares.append(f"{_percent(numbers['paired'])} against a {kind} (n = {numbers['n']:,})")
     if not shares:
@@ -309,7 +309,7 @@ def _percent(number: Report) -> str:
     return f"{100 * number['accuracy']:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
 
 
-def _where_and_next(out: Path, report: Path, found: Report, dropped: Path | None) -> str:
+def _where_and_next(out: Path, report: Path, counts: Report, dropped: Path | None) -> str:
     """Where everything is, and the next command that fits what these items have: images, positives, negatives."""
     items = shlex.quote(str(out))
     listed = f"every caption and candidate that was refused is in {dropped}"
@@ -322,7 +322,7 @@ def _where_and_next(out: Path, report: Path, found: Report, dropped: Path | None
         seen = bool(json.loads(handle.readline()).get("image"))
     if not seen:
         return "\n".join([*lines, *_NO_IMAGES])
-    having = found["having"]
+    having = counts["having"]
     # The recipe of `train` that needs no more than these items have.
     recipe = "hard_positives_kamath_2024" if having["both"] else "hn_only" if having["a negative"] else "hp_only"
     judge = f"equipoise eval MODEL --bench {items} --images FOLDER"

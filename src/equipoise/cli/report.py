@@ -82,13 +82,13 @@ def report(
             typer.echo(printable(f"open {out}"))
             return
     held = find_runs(runs)
-    found = [record for _, record in held]
-    if table is None and out is not None and all(record.of_answers for record in found):
+    records = [record for _, record in held]
+    if table is None and out is not None and all(record.of_answers for record in records):
         write_card(out, [Answered(*read_run(folder), folder) for folder, _ in held], title, seed, images)
         typer.echo(printable(f"open {out}"))
         return
-    sets = [record for record in found if record.kind != "items"]
-    if table is None or len(sets) < len(found):
+    sets = [record for record in records if record.kind != "items"]
+    if table is None or len(sets) < len(records):
         chapters = read_chapters(runs, read_points(points) if points else ())
     else:  # a table of retrieval, classification or ratings alone
         chapters = []

@@ -77,9 +77,9 @@ def score(
     from equipoise.study.score import score as scored
 
     about = read_study(study)
-    found = scored(about, read_answers(about, answers), seed)
-    typer.echo(found.model_dump_json(indent=2) if as_json else printable(as_text(found), lines=True))
+    result = scored(about, read_answers(about, answers), seed)
+    typer.echo(result.model_dump_json(indent=2) if as_json else printable(as_text(result), lines=True))
     if points is not None:
-        text = json.dumps([human_point(found).model_dump(mode="json")], indent=2, ensure_ascii=False)
+        text = json.dumps([human_point(result).model_dump(mode="json")], indent=2, ensure_ascii=False)
         write_own(points, f"{text}\n", '"source": "equipoise study ')
         typer.echo(printable(f"wrote {points}: equipoise report RUN... --points {points} --out report.html"), err=True)

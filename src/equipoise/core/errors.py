@@ -66,11 +66,11 @@ class Problems:
             self.add("", f"{len(ids):,} {what}: {', '.join(map(repr, ids[:5]))}{more}")
 
     def raise_if_any(self, fix: str = "") -> None:
-        found = list(dict.fromkeys(self.found))  # a file may be read once for each split
-        if not found:
+        problems = list(dict.fromkeys(self.found))  # a file may be read once for each split
+        if not problems:
             return
-        count = len(found)
-        said = f"{self.subject}: {count} problem{'s' if count > 1 else ''}\n{listed(found, SHOWN)}"
+        count = len(problems)
+        said = f"{self.subject}: {count} problem{'s' if count > 1 else ''}\n{listed(problems, SHOWN)}"
         raise UserError(f"{said}\n{fix}" if fix else said)
 
 

@@ -82,8 +82,8 @@ def _sweep(target: Path) -> None:
     """Remove temporary files of `target` from killed processes: nobody holds their lock."""
     folder = target.parent
     if folder not in _left_over:
-        found = ((path, _PART.fullmatch(path.name)) for path in folder.iterdir())
-        _left_over[folder] = [(path, match[1]) for path, match in found if match]
+        matches = ((path, _PART.fullmatch(path.name)) for path in folder.iterdir())
+        _left_over[folder] = [(path, match[1]) for path, match in matches if match]
     for path in (path for path, name in _left_over[folder] if name == target.name):
         with contextlib.suppress(OSError):
             with path.open("rb") as handle:
@@ -206,11 +206,11 @@ class DoubledKey(ValueError):
 
 
 def _single(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise DoubledKey(f"the key {twice[:100]!r} appears twice in one object")
-    return found
+    return fields
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_single)  # nearly as fast as json.loads

@@ -86,11 +86,11 @@ class LlmSettings:
 
     def secrets(self) -> list[str]:
         """The key, the password and its encoded form, none of which may be shown."""
-        found = [os.environ.get(self.key_variable, "").strip()]
+        secrets = [os.environ.get(self.key_variable, "").strip()]
         if login := re.match(r"[a-z]+://([^/?#]*)@", self.url):
             user, _, password = map(urllib.parse.unquote, login[1].partition(":"))
-            found += [base64.b64encode(f"{user}:{password}".encode()).decode(), password]
-        return found
+            secrets += [base64.b64encode(f"{user}:{password}".encode()).decode(), password]
+        return secrets
 
     def identity(self) -> dict[str, Any]:
         """The settings that answers depend on. The address counts: two servers may use one name for two models."""
@@ -122,8 +122,8 @@ class Llm:
     def answered(self) -> tuple[int, int]:
         """(answers, those from the cache) since the last call."""
         with self._counting:
-            found, self._given, self._kept = (self._given, self._kept), 0, 0
-        return found
+            counts, self._given, self._kept = (self._given, self._kept), 0, 0
+        return counts
 
     def ask(
         self, prompt: str, max_tokens: int = 60, keep: Callable[[Answer], bool] = lambda answer: bool(answer.text)
@@ -142,14 +142,14 @@ class Llm:
         """The cached answer for this server, model, decoding and `about`; else that of `ask`, which is cached unless
         the server refused it or `keep` says no."""
         name = json.dumps(self.settings.identity() | about, sort_keys=True)
-        found = self.answers.get(name)
+        answer = self.answers.get(name)
         with self._counting:
-            self._given, self._kept = self._given + 1, self._kept + (found is not None)
-        if found is None:
-            found = ask()
-            if found.finish != "refused" and keep(found):
-                self.answers.put(name, found)
-        return found
+            self._given, self._kept = self._given + 1, self._kept + (answer is not None)
+        if answer is None:
+            answer = ask()
+            if answer.finish != "refused" and keep(answer):
+                self.answers.put(name, answer)
+        return answer
 
     def complete(self, messages: list[dict[str, object]], max_tokens: int, **more: object) -> dict[str, object] | None:
         """The server's whole answer, not cached; None if it refused the request."""

@@ -51,14 +51,14 @@ def load_named(spec: str, what: str, check: Callable[[object], bool], folder: st
         )
     if check(value):
         return value
-    found = f"{name} is {_described(value)}"
+    made = f"{name} is {_described(value)}"
     if callable(value):
         with own_code(spec, f"expected {what}; your {name}() failed"):
             value = value()
         if check(value):
             return value
-        found = f"{name}() returned {_described(value)}"
-    raise UserError(f"{spec}: expected {what}, or a function without arguments that returns it; {found}")
+        made = f"{name}() returned {_described(value)}"
+    raise UserError(f"{spec}: expected {what}, or a function without arguments that returns it; {made}")
 
 
 def source_sha256(spec: str, folder: str | Path | None = None) -> str:
@@ -115,10 +115,10 @@ def _module(spec: str, folder: str | Path | None) -> ModuleType:
     before = set(sys.modules)
     with own_code(spec, f"module {name!r} cannot be imported from {here}"):
         try:
-            found = importlib.import_module(name)
+            module = importlib.import_module(name)
             _brought.setdefault(name, set()).update(set(sys.modules) - before)
             _loaded.setdefault(name, _files(name))
-            return found
+            return module
         except ModuleNotFoundError as error:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise  # the module exists, but one of its imports does not
@@ -150,15 +150,15 @@ def _forget_changed(name: str) -> None:
 
 def _files(name: str) -> dict[str, str]:
     """The sha256 of each module outside installed packages that a module imports, itself among them."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     waiting = [name, *_brought.get(name, ())]
     while waiting:
         module = waiting.pop()
-        path = None if module in found or is_installed(module) else _place(module)
+        path = None if module in files or is_installed(module) else _place(module)
         if path is not None:
-            found[module] = sha256_file(path)
+            files[module] = sha256_file(path)
             waiting += _imports(module, path)
-    return found
+    return files
 
 
 def _place(module: str) -> Path | None:
@@ -180,32 +180,32 @@ def _imports(module: str, path: Path) -> list[str]:
     if path.suffix != ".py":
         return []
     package = module if path.stem == "__init__" else module.rpartition(".")[0]
-    found: list[str] = []
+    names: list[str] = []
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):  # importing it says so
         return []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
             with contextlib.suppress(ImportError, ValueError):
                 base = importlib.util.resolve_name(base, package) if node.level else base
-                found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
-    parents = [name.rsplit(".", dots)[0] for name in found for dots in range(1, name.count(".") + 1)]
-    return [*found, *parents]
+                names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    parents = [name.rsplit(".", dots)[0] for name in names for dots in range(1, name.count(".") + 1)]
+    return [*names, *parents]
 
 
 def is_installed(module: str) -> bool:
     """Whether a module belongs to Python, to an installed package or to this one; a notebook does not."""
     if module == "__main__" or not isinstance(module, str):  # some classes of C code have no name there
         return module != "__main__"
-    found = sys.modules.get(module)
-    path = getattr(found, "__file__", None)
+    loaded = sys.modules.get(module)
+    path = getattr(loaded, "__file__", None)
     if path is not None:
         return _is_below_installed(path)
-    if getattr(getattr(found, "__spec__", None), "origin", None) in ("built-in", "frozen"):
+    if getattr(getattr(loaded, "__spec__", None), "origin", None) in ("built-in", "frozen"):
         return True
     top = module.partition(".")[0]
     return top != module and is_installed(top)
@@ -240,8 +240,8 @@ def own_frame(error: BaseException) -> str:
 def _frames(error: BaseException) -> list[tuple[str, int]]:
     """File and line of each frame outside this package."""
     here = str(Path(__file__).parents[1])
-    found = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
-    return [frame for frame in found if not frame[0].startswith("<") and not _below(frame[0], here)]
+    frames = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
+    return [frame for frame in frames if not frame[0].startswith("<") and not _below(frame[0], here)]
 
 
 def _below(path: str, folder: str) -> bool:

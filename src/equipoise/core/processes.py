@@ -60,15 +60,15 @@ def _interrupts_for_us() -> Iterator[None]:
     # New processes inherit the blocked signals. The handlers only take a note, because another thread (the progress
     # bar's) may still receive a signal, and a half-started process would print a traceback.
     both = (signal.SIGINT, signal.SIGTERM)
-    handlers = {one: signal.signal(one, lambda number, _: held.append(number)) for one in both}
+    handlers = {kind: signal.signal(kind, lambda number, _: held.append(number)) for kind in both}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, both) if _MASKS else None
     try:
         yield
     finally:
         if before is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        for one, handler in handlers.items():
-            signal.signal(one, handler)
+        for kind, handler in handlers.items():
+            signal.signal(kind, handler)
     if held:
         signal.raise_signal(held[0])  # for the previous handler
 

@@ -80,15 +80,15 @@ def _claimed(folder: Path, command: str, writes: Iterable[str] | None, claim: st
             refuse_other(folder, {"command": there["command"]}, {"command": command})
         return there
     if writes is not None:
-        found = [name for name in writes if os.path.lexists(folder / name)]
+        names = [name for name in writes if os.path.lexists(folder / name)]
     else:
-        found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
         left = (f".{claim}.", STATUS, f".{STATUS}.", LOCK)  # by a kill
-        found = [name for name in found if not name.startswith(left)]
-    if found:
-        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        names = [name for name in names if not name.startswith(left)]
+    if names:
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         raise UserError(
-            f"{folder} is not empty and holds no run of equipoise {command}: {', '.join(found[:3])}{more} would be "
+            f"{folder} is not empty and holds no run of equipoise {command}: {', '.join(names[:3])}{more} would be "
             f"overwritten or mixed with its files. Choose another --out, or delete these files."
         )
     return None
@@ -99,23 +99,23 @@ def claim_of(path: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        found = read_json(path)
+        claim = read_json(path)
     except UserError as error:
         raise UserError(f"{error}. {_ways_out('folder')}") from None
-    schema = found.get("schema") if isinstance(found, dict) else None
-    if type(schema) is not int or not isinstance(found.get("run"), dict):
+    schema = claim.get("schema") if isinstance(claim, dict) else None
+    if type(schema) is not int or not isinstance(claim.get("run"), dict):
         raise UserError(f"{path}: not written by equipoise, or damaged. {_ways_out('folder')}")
     if schema > SCHEMA:
         raise UserError(f"{path}: written by a newer version of equipoise; update it to resume this run")
-    return {"command": found.get("command"), "run": found["run"]}
+    return {"command": claim.get("command"), "run": claim["run"]}
 
 
 def refuse_other(
     place: Path, there: Mapping[str, object], here: Mapping[str, object], kind: str = "folder", also: Sequence[str] = ()
 ) -> None:
     """Raise if `place` holds another run, and say what differs; `also` are further reasons."""
-    if found := [*also, *differences(there, here)]:
-        raise OtherRun(f"{place} holds another run:\n{listed(found, SHOWN)}\n{_ways_out(kind)}")
+    if changed := [*also, *differences(there, here)]:
+        raise OtherRun(f"{place} holds another run:\n{listed(changed, SHOWN)}\n{_ways_out(kind)}")
 
 
 def refuse_file(path: Path, why: str = "it is already there, and not what this command would write") -> NoReturn:

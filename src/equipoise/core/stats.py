@@ -102,11 +102,11 @@ def chance_of_orders(right: NDArray[np.int64], wrong: NDArray[np.int64]) -> Floa
     """
     room = int(wrong.max(initial=0)) + 1
     shapes, place = np.unique(right * room + wrong, return_inverse=True)  # one number per pair: sorting rows is slow
-    found = np.zeros((len(shapes), 3))
+    chances = np.zeros((len(shapes), 3))
     for number, (good, bad) in enumerate(divmod(shape, room) for shape in shapes.tolist()):
         above = 1 / math.comb(good + bad, bad)
-        found[number] = 1 / (1 + bad), above, 1 - above - bad / (good + bad)
-    return found[place]
+        chances[number] = 1 / (1 + bad), above, 1 - above - bad / (good + bad)
+    return chances[place]
 
 
 def cluster_bootstrap(sums: Floats, counts: Floats, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
@@ -182,8 +182,8 @@ def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int
     whole = all((part == np.floor(part)).all() for part in both)
     kind = np.float32 if whole and most < 2**24 else np.float64  # exact up to there, and twice as fast
     both = [part.astype(kind) for part in both]
-    held = [one for one, _, _ in blocks]
-    wide = [index for index, one in enumerate(held) if len(one) * _SPARSE > clusters]
+    held = [places for places, _, _ in blocks]
+    wide = [index for index, places in enumerate(held) if len(places) * _SPARSE > clusters]
     dense = np.zeros((clusters, len(wide), 2 * columns), kind)
     for place, index in enumerate(wide):
         dense[held[index], place] = both[index]
@@ -192,9 +192,9 @@ def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int
         weights = counts.astype(kind)
         part = totals[start : start + len(weights)]
         part[:, wide] = (weights @ dense.reshape(clusters, -1)).reshape(len(weights), len(wide), 2 * columns)
-        for index, one in enumerate(held):
+        for index, places in enumerate(held):
             if index not in wide:
-                part[:, index] = weights[:, one] @ both[index]
+                part[:, index] = weights[:, places] @ both[index]
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios: Floats = totals[..., :columns] / totals[..., columns:]
     return ratios
@@ -222,7 +222,7 @@ def _counts(clusters: int, seed: int, resamples: int) -> Iterator[NDArray[np.int
     kind = np.int32 if clusters < 2**31 else np.int64  # draws the same numbers
     for start in range(0, resamples, _chunk(clusters)):
         drawn = (rng.integers(clusters, size=clusters, dtype=kind) for _ in range(start, resamples))
-        yield np.stack([np.bincount(one, minlength=clusters) for one in islice(drawn, _chunk(clusters))])
+        yield np.stack([np.bincount(draw, minlength=clusters) for draw in islice(drawn, _chunk(clusters))])
 
 
 def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:
@@ -273,8 +273,8 @@ class Average(NamedTuple):
 
     @property
     def values(self) -> Floats:
-        found: Floats = weighted_mean(self.parts[None], self.weights)[0]
-        return found
+        means: Floats = weighted_mean(self.parts[None], self.weights)[0]
+        return means
 
     @property
     def spread(self) -> Floats:
@@ -317,14 +317,14 @@ class Average(NamedTuple):
             sides = self.signs[..., column] if self.signs is not None else ((drawn < 0).any(0), (drawn > 0).any(0))
         mean = weighted_mean(drawn[:, :, None], self.weights)[:, 0]
         ends = (value, value) if _all_alike(mean) else percentile_interval(mean, level)
-        found = []
+        bounds = []
         for sign, end, seen in zip((-1, 1), ends, sides, strict=True):
             more = sum(
                 (share[group] * min(wilson(0, int(self.images[group, column]), level)[1], 1 - sign * parts[group])) ** 2
                 for group in np.flatnonzero(there & (_all_alike(drawn) | ~seen)).tolist()
             )
-            found.append(sign * min(1.0, sign * value + math.hypot(max(0.0, sign * (end - value)), math.sqrt(more))))
-        return found[0], found[1]
+            bounds.append(sign * min(1.0, sign * value + math.hypot(max(0.0, sign * (end - value)), math.sqrt(more))))
+        return bounds[0], bounds[1]
 
 
 def averaged(
@@ -340,12 +340,14 @@ def averaged(
     blocks = [_block(values[mask], counts[mask], cluster[mask]) for mask in groups]
     parts, drawn = _ratios(blocks, int(cluster.max()) + 1, seed, resamples)
     sums, numbers = [sums for _, sums, _ in blocks], [numbers for _, _, numbers in blocks]
-    images = np.array([(one > 0).sum(0) for one in numbers])
+    images = np.array([(number > 0).sum(0) for number in numbers])
     with np.errstate(invalid="ignore"):
-        degrees = np.array([one.sum(0) ** 2 / (one**2).sum(0) - 1 for one in numbers])
+        degrees = np.array([number.sum(0) ** 2 / (number**2).sum(0) - 1 for number in numbers])
     both = list(zip(sums, numbers, strict=True))
-    rare = np.array([np.minimum((one > 0).sum(0), (one < most).sum(0)) for one, most in both], dtype=np.float64)
-    signs = np.array([[(one < 0).any(0) for one in sums], [(one > 0).any(0) for one in sums]])
+    rare = np.array(
+        [np.minimum((number > 0).sum(0), (number < most).sum(0)) for number, most in both], dtype=np.float64
+    )
+    signs = np.array([[(group < 0).any(0) for group in sums], [(group > 0).any(0) for group in sums]])
     return Average(parts, drawn, images, np.ones(len(groups)) if weights is None else weights, degrees, rare, signs)
 
 

@@ -45,8 +45,8 @@ def code_files(*rooms: str, package: Path = PACKAGE) -> Iterator[Path]:
     for room in rooms:
         if not (package / room).is_dir():
             raise ValueError(f"no folder {room} in {package}")  # a typo would leave its code out of the hash
-        found = (path for path in (package / room).rglob("*") if path.is_file() and path.suffix != ".pyc")
-        yield from sorted(found)
+        files = (path for path in (package / room).rglob("*") if path.is_file() and path.suffix != ".pyc")
+        yield from sorted(files)
 
 
 def of_folder(folder: str | Path) -> str:
@@ -121,10 +121,10 @@ def card_now(model: object) -> dict[str, Any]:
     """The card of a model with its weights and all else as they are now, since a notebook may have changed them."""
     made, kept = getattr(model, "card_now", None), _steady.get()
     known = (kept or {}).get(id(model))
-    found = known[1] if known else made() if made else None
+    card = known[1] if known else made() if made else None
     if kept is not None:
-        kept[id(model)] = (model, found)
-    return found or getattr(model, "card", None) or {}
+        kept[id(model)] = (model, card)
+    return card or getattr(model, "card", None) or {}
 
 
 def of_model(model: object, batch_size: int, code: int, card: str = "card") -> str | None:
@@ -171,10 +171,10 @@ def answers(model: Any) -> list[NDArray[np.generic]] | None:
     try:
         if hasattr(model, "score_pairs"):
             read = getattr(model, "reads_images", True)
-            found = [model.score_pairs(images if read else [], list(_TEXTS))]
+            answered = [model.score_pairs(images if read else [], list(_TEXTS))]
         else:
-            found = [model.embed_images(images), model.embed_texts(list(_TEXTS))]
-        return [np.asarray(answer, dtype=np.float32) for answer in found]
+            answered = [model.embed_images(images), model.embed_texts(list(_TEXTS))]
+        return [np.asarray(answer, dtype=np.float32) for answer in answered]
     except Exception:  # the user's own code may not know these words; scoring reports what is wrong with it
         return None
 
@@ -190,13 +190,13 @@ def of_arrays(arrays: Sequence[NDArray[np.generic]] | None) -> str | None:
 
 def pictures() -> list[Image.Image]:
     """New ones for each call: a model may keep what it saw."""
-    found = []
+    images = []
     for step, (width, height) in enumerate(_SIZES):
         y, x, channel = np.indices((height, width, 3))
         values = (x * (step + 1) + y * y // (step + 2) + 80 * channel) % 256
-        found.append(Image.fromarray(values.astype(np.uint8)))
-    found[-1].getexif()[0x0112] = 6  # to be turned by 90 degrees
-    return found
+        images.append(Image.fromarray(values.astype(np.uint8)))
+    images[-1].getexif()[0x0112] = 6  # to be turned by 90 degrees
+    return images
 
 
 def photo_digests(paths: Iterable[str], source: ImageSource, workers: int) -> dict[str, bytes]:
@@ -210,8 +210,8 @@ def photo_digests(paths: Iterable[str], source: ImageSource, workers: int) -> di
 
     distinct = list(dict.fromkeys(paths))
     with ThreadPoolExecutor(workers) as pool:
-        found = zip(distinct, pool.map(digest, distinct), strict=True)
-        return {path: value for path, value in found if value is not None}
+        digests = zip(distinct, pool.map(digest, distinct), strict=True)
+        return {path: value for path, value in digests if value is not None}
 
 
 def of_photos(digests: Mapping[str, bytes]) -> dict[str, Any]:

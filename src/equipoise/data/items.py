@@ -211,13 +211,13 @@ def in_full(value: object, number: int | str) -> object:
         return question_item(value, number)
     if not isinstance(value, dict) or not isinstance(value.get("caption"), str):
         return value
-    found = {name: one for name, one in value.items() if name in Item.model_fields}
-    found.setdefault("id", str(number))
-    found["id"] = str(found["id"]) if isinstance(found["id"], int) else found["id"]
-    found["image"] = _ref(value.get("image"))
+    fields = {name: one for name, one in value.items() if name in Item.model_fields}
+    fields.setdefault("id", str(number))
+    fields["id"] = str(fields["id"]) if isinstance(fields["id"], int) else fields["id"]
+    fields["image"] = _ref(value.get("image"))
     for kind in IMAGES:
         if isinstance(value.get(kind), list):
-            found[kind] = [_ref(one) for one in value[kind]]
+            fields[kind] = [_ref(one) for one in value[kind]]
     tags = dict(value["tags"]) if isinstance(value.get("tags"), dict) else {"split": "all"}
     several: dict[str, list[object]] = {"positives": [], "negatives": []}
     for name, one in value.items():
@@ -227,12 +227,12 @@ def in_full(value: object, number: int | str) -> object:
         elif name not in Item.model_fields and isinstance(one, str | int | float):
             tags[name] = one if isinstance(one, str) else json.dumps(one)
         elif name not in Item.model_fields and one is not None:
-            found[name] = one  # a list or an object under an unknown key: a field with a wrong name
+            fields[name] = one  # a list or an object under an unknown key: a field with a wrong name
     written = {
         kind: [{"text": one} if isinstance(one, str) else one for one in listed if one not in (None, "")]
         for kind, listed in several.items()
     }
-    return found | written | {"tags": tags}
+    return fields | written | {"tags": tags}
 
 
 def _ref(image: object) -> object:

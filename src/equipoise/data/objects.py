@@ -69,11 +69,11 @@ _MAKERS = {"__init__", "__new__", "__post_init__"}  # what they did is in the at
 
 
 def _digest(*parts: str | bytes) -> bytes:
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        found.update(len(raw).to_bytes(8, "little") + raw)
-    return found.digest()
+        sha.update(len(raw).to_bytes(8, "little") + raw)
+    return sha.digest()
 
 
 # The parts of a network have the same few attributes and empty dicts of hooks, thousands of times.
@@ -107,11 +107,11 @@ class _Walk:
             return _digest("again", str(len(self._open) - self._open[id(value)]))
         self._open[id(value)] = len(self._open)
         try:
-            found = self._content(value, kind)
+            digest = self._content(value, kind)
         finally:
             del self._open[id(value)]
-        self._done[id(value)] = (value, found)
-        return found
+        self._done[id(value)] = (value, digest)
+        return digest
 
     def _each(self, tag: str, values: Iterable[Any]) -> bytes:
         return _digest(tag, *(self.of(one) for one in values))
@@ -305,10 +305,10 @@ def _refused(value: Any) -> str:
 
 
 def _found(module: str, name: str) -> object:
-    found: object = sys.modules.get(module)
+    value: object = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
+        value = getattr(value, part, None)
+    return value
 
 
 def _foreign(member: object, depth: int = 3) -> bool:

@@ -49,12 +49,12 @@ def run_demo(out: Path, story: Story, seeds: Sequence[int] = (0,), lasts: str = 
 def measure(out: Path, story: Story, rows: Sequence[Row], seeds: Sequence[int]) -> Models:
     """The runs of every row, several models at a time."""
     jobs = [(row, seed) for row in rows for seed in (seeds if row.recipe else (0,))]
-    found: dict[Job, Finetuned] = {}
-    for (row, seed), one in _each(out, story, jobs):
-        cells = (f"{column.title} {100 * value_of([one], column)[0]:.1f}" for column in story.columns)
+    finetuned: dict[Job, Finetuned] = {}
+    for (row, seed), tuned in _each(out, story, jobs):
+        cells = (f"{column.title} {100 * value_of([tuned], column)[0]:.1f}" for column in story.columns)
         _say(f"{row.label}: {', '.join(cells)}")
-        found[row, seed] = one
-    return {row.label: [found[job] for job in jobs if job[0] == row] for row in rows}
+        finetuned[row, seed] = tuned
+    return {row.label: [finetuned[job] for job in jobs if job[0] == row] for row in rows}
 
 
 def _each(out: Path, story: Story, jobs: Sequence[Job]) -> Iterator[tuple[Job, Finetuned]]:
@@ -75,7 +75,7 @@ def _each(out: Path, story: Story, jobs: Sequence[Job]) -> Iterator[tuple[Job, F
         with progress(story.steps() * len(rest), "finetuning", "steps") as advance:
             while waiting:
                 done, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
-                now = sum(one["step"] for job in rest for one in read_log(out / "training" / _folder(*job))[-1:])
+                now = sum(step["step"] for job in rest for step in read_log(out / "training" / _folder(*job))[-1:])
                 advance(now - shown)
                 shown = now
                 yield from ((job, future.result()) for future, job in begun.items() if future in done)
@@ -88,7 +88,7 @@ def _see_training_photos(out: Path, story: Story) -> None:
     if story.recipe("control").freeze is not None:
         photos = dict.fromkeys(item.image for item in story.training["usual"] if item.image is not None)
         with _cache(out) as cache:
-            pool([(story.images, one) for one in photos], story.base, cache, show=True)
+            pool([(story.images, photo) for photo in photos], story.base, cache, show=True)
 
 
 def _cache(out: Path) -> contextlib.closing[EmbeddingCache]:
@@ -139,7 +139,7 @@ def measured(out: Path, story: Story, row: Row, seed: int) -> Finetuned:
         searched = evaluate_set(model, story.retrieval, out=out / "runs" / name / "retrieval", cache=cache)
     if read := sum(result.read_from is not None for result in (*results, searched)):
         log.warning("%s: %d of %d evaluations read from %s", row.label, read, len(results) + 1, out / "runs" / name)
-    runs = {test: [load_run(places[one]) for one in parts] for test, parts in story.joins.items()}
+    runs = {test: [load_run(places[part]) for part in parts] for test, parts in story.joins.items()}
     return Finetuned(
         {test: joined(parts) if len(parts) > 1 else parts[0] for test, parts in runs.items()}, searched.rows
     )
@@ -158,7 +158,7 @@ def _finetuned(out: Path, story: Story, row: Row, seed: int, cache: EmbeddingCac
 
 
 def build_page(story: Story, models: Models) -> Page:
-    found, from_base = changes(models, story.columns), changes(models, story.columns, BASE.label)
+    from_control, from_base = changes(models, story.columns), changes(models, story.columns, BASE.label)
     test = story.columns[1].test
     texts = {
         item.id: (item.caption, item.positives[0].text, item.negatives[0].text)
@@ -174,22 +174,22 @@ def build_page(story: Story, models: Models) -> Page:
     return Page(
         title="A model learns to spot wrong captions. Does it still know the right ones?",
         lead=[
-            headline(found, story.columns),
+            headline(from_control, story.columns),
             "CLIP scores how well a sentence fits a picture. A hard negative is a caption with a small change that "
             "makes it wrong; a hard positive is a rewording that stays right. Most reports ask only whether the "
             "caption beats the hard negative. We also ask about the rewording. Here a model is finetuned on "
             f"{story.title} in four ways, {'one run' if seeds == 1 else f'{seeds} runs'} each.",
         ],
-        opening=[part for part in (shown, chart(found, story.columns)) if part is not None],
+        opening=[part for part in (shown, chart(from_control, story.columns)) if part is not None],
         chapters=[_chapter(story, models, name) for name in story.chapters],
-        story=steps(models, found, from_base, story.columns),
-        findings=findings(found, from_base),
+        story=steps(models, from_control, from_base, story.columns),
+        findings=findings(from_control, from_base),
         tables=[
             Table(
                 "Words that finetuning showed, and words it never showed",
                 "By whether the new word of the reworded caption is in a training text (seen) or in none (unseen).",
-                [(f"{one} words", [(label, numbers_of(of, test, "synonym", one)) for label, of in models.items()])
-                 for one in words if one in ("seen", "unseen")],
+                [(f"{kind} words", [(label, numbers_of(of, test, "synonym", kind)) for label, of in models.items()])
+                 for kind in words if kind in ("seen", "unseen")],
             )
         ],
         notes=[
@@ -221,9 +221,9 @@ def _chapter(story: Story, models: Models, test: str) -> Chapter:
     values = {tag: sorted({row.tags[tag] for row in first.rows if tag in row.tags}) for tag in TAGS}
     # All models in turn on the same items, so that the cached resamples are used.
     by: dict[str, dict[str, dict[str, Any]]] = {
-        tag: {value: {label: numbers_of(of, test, tag, value) for label, of in models.items()} for value in found}
-        for tag, found in values.items()
-        if len(found) > 1
+        tag: {value: {label: numbers_of(of, test, tag, value) for label, of in models.items()} for value in listed}
+        for tag, listed in values.items()
+        if len(listed) > 1
     }
     entries = [
         Entry(
@@ -231,7 +231,7 @@ def _chapter(story: Story, models: Models, test: str) -> Chapter:
             about=row.about,
             numbers=numbers_of(models[row.label], test),
             run=models[row.label][0].tests[test],
-            by={tag: {value: of[row.label] for value, of in found.items()} for tag, found in by.items()},
+            by={tag: {value: of[row.label] for value, of in of_values.items()} for tag, of_values in by.items()},
         )
         for row in ROWS
     ]
@@ -254,7 +254,7 @@ def table(story: Story, models: Models) -> list[dict[str, Any]]:
 def in_lines(story: Story, models: Models) -> str:
     """The table for a terminal, 80 columns wide."""
     heads = [column.title.split(", " if ", " in column.title else " ") for column in story.columns]
-    lines = [" " * 19 + "".join(f"{''.join(one[place : place + 1]):>13}" for one in heads) for place in (0, 1)]
+    lines = [" " * 19 + "".join(f"{''.join(head[place : place + 1]):>13}" for head in heads) for place in (0, 1)]
     for cells in table(story, models):
         values = [f"{cells[column.title]['percent']:>13.1f}" for column in story.columns]
         lines.append(f"{cells['model']:19}" + "".join(values))

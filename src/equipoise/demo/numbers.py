@@ -41,7 +41,7 @@ Table = Mapping[str, Mapping[str, Change]]  # label -> column's title -> change
 
 
 def runs_of(seeds: Sequence[Finetuned], test: str, tag: str = "synonym", value: str = "") -> list[LoadedRun]:
-    return [one.part(test, tag, value) if value else one.tests[test] for one in seeds]
+    return [tuned.part(test, tag, value) if value else tuned.tests[test] for tuned in seeds]
 
 
 def numbers_of(seeds: Sequence[Finetuned], test: str, tag: str = "synonym", value: str = "") -> Numbers:
@@ -57,16 +57,16 @@ def value_of(seeds: Sequence[Finetuned], column: Column) -> tuple[float, Interva
     if column.metric == "recall":
         value, spread = _recalls(seeds)
         return value, Interval(*stats.percentile_interval(spread))
-    found = numbers_of(seeds, column.test, value=column.words).metrics[column.metric]
-    assert found.interval is not None
-    return found.value, found.interval
+    number = numbers_of(seeds, column.test, value=column.words).metrics[column.metric]
+    assert number.interval is not None
+    return number.value, number.interval
 
 
 def _recalls(seeds: Sequence[Finetuned]) -> tuple[float, stats.Floats]:
     """The mean of six recalls over seeds, and its resamples, which are the same pictures for every model."""
     values, spreads = [], []
-    for one in seeds:
-        recalls, _, _ = retrieval.measure(one.searches, {}, 0, stats.RESAMPLES)
+    for tuned in seeds:
+        recalls, _, _ = retrieval.measure(tuned.searches, {}, 0, stats.RESAMPLES)
         values.append(np.mean([each.value for each in recalls.values()]))
         spreads.append(np.mean([each.spread for each in recalls.values()], axis=0))
     return float(np.mean(values)), np.mean(spreads, axis=0)
@@ -76,10 +76,10 @@ def changes(models: Models, columns: Sequence[Column], first: str = CONTROL.labe
     """Every finetuned model against `first` in every column, with p-values corrected for the whole table."""
     labels = [label for label in models if label not in (BASE.label, first)]
     cells = [(label, column) for label in labels for column in columns]
-    found = [_change(models[first], models[label], column) for label, column in cells]
-    adjusted = holm([1.0 if change.p is None else change.p for change in found])
+    measured = [_change(models[first], models[label], column) for label, column in cells]
+    adjusted = holm([1.0 if change.p is None else change.p for change in measured])
     table: dict[str, dict[str, Change]] = {label: {} for label in labels}
-    for (label, column), change, p_value in zip(cells, found, adjusted, strict=True):
+    for (label, column), change, p_value in zip(cells, measured, adjusted, strict=True):
         table[label][column.title] = change.model_copy(update={"adjusted": p_value})
     return table
 
@@ -99,11 +99,11 @@ def _change(before: Sequence[Finetuned], after: Sequence[Finetuned], column: Col
     return Change(difference=now - was, interval=Interval(low, high), p=p_value)
 
 
-def headline(found: Table, columns: Sequence[Column]) -> str:
+def headline(table: Table, columns: Sequence[Column]) -> str:
     """A sentence each for the usual negatives and for our recipe: the usual score, and rewordings with unseen words."""
     reworded = [column.title for column in columns if column.words][-1]
-    score, rewordings = found[USUAL.label][columns[0].title], found[USUAL.label][reworded]
-    our_score, our_rewordings = found[OURS.label][columns[0].title], found[OURS.label][reworded]
+    score, rewordings = table[USUAL.label][columns[0].title], table[USUAL.label][reworded]
+    our_score, our_rewordings = table[OURS.label][columns[0].title], table[OURS.label][reworded]
     rejects = score.significant and score.difference > 0 and rewordings.significant and rewordings.difference < 0
     return (
         f"With the usual hard negatives the usual score {_moved(score)}, and accuracy on captions reworded with "
@@ -112,30 +112,30 @@ def headline(found: Table, columns: Sequence[Column]) -> str:
     )
 
 
-def steps(models: Models, found: Table, from_base: Table, columns: Sequence[Column]) -> list[list[str]]:
+def steps(models: Models, from_control: Table, from_base: Table, columns: Sequence[Column]) -> list[list[str]]:
     """A row for each model, the names of the columns first: what it scores, or by how much it changed."""
     base = [f"{100 * value_of(models[BASE.label], column)[0]:.1f} %" for column in columns]
     rows = [["in points", *(column.title for column in columns)], ["base", *base]]
     changes = [(f"{CONTROL.label}, against the base", from_base[CONTROL.label])]
-    changes += [(f"{label}, against {CONTROL.label}", row) for label, row in found.items()]
+    changes += [(f"{label}, against {CONTROL.label}", row) for label, row in from_control.items()]
     return rows + [[name, *(change_words(row[column.title]) for column in columns)] for name, row in changes]
 
 
-def findings(found: Table, from_base: Table) -> list[str]:
+def findings(from_control: Table, from_base: Table) -> list[str]:
     lines = []
-    for other, changes in ((CONTROL.label, found), (BASE.label, from_base)):
+    for other, changes in ((CONTROL.label, from_control), (BASE.label, from_base)):
         for label, row in changes.items():
             parts = [
-                f"{title} {change_words(one)}{'' if one.significant else ', not significant'}"
-                for title, one in row.items()
+                f"{title} {change_words(change)}{'' if change.significant else ', not significant'}"
+                for title, change in row.items()
             ]
             lines.append(f"{label} against {other}: {'; '.join(parts)}.")
     return lines
 
 
-def _moved(one: Change) -> str:
-    if not one.significant:
-        return f"shows no significant change ({change_words(one)})"
-    way = "rises" if one.difference > 0 else "falls"
-    low, high = sorted(abs(100 * value) for value in one.interval)
-    return f"{way} by {abs(100 * one.difference):.1f} points [{low:.1f}, {high:.1f}]"
+def _moved(change: Change) -> str:
+    if not change.significant:
+        return f"shows no significant change ({change_words(change)})"
+    way = "rises" if change.difference > 0 else "falls"
+    low, high = sorted(abs(100 * value) for value in change.interval)
+    return f"{way} by {abs(100 * change.difference):.1f} points [{low:.1f}, {high:.1f}]"

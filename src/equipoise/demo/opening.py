@@ -27,7 +27,7 @@ def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, 
     """
     rows = {label: list(seeds[0].tests[test].rows) for label, seeds in models.items()}
     codes = {label: classify_all(of) for label, of in rows.items()}
-    group = {label: [CLASSES[code] for code in found] for label, found in codes.items()}
+    group = {label: [CLASSES[code] for code in of_model] for label, of_model in codes.items()}
     items = range(len(rows[BASE.label]))
     broken = [
         item
@@ -39,14 +39,14 @@ def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, 
         return None
     unseen = [item for item in broken if rows[BASE.label][item].tags.get("synonym") == "unseen"]
     chosen = (unseen or broken)[0]
-    one = rows[BASE.label][chosen]
-    right = {label: [one.group == "right" for one in found] for label, found in group.items()}
+    scores = rows[BASE.label][chosen]
+    right = {label: [scores.group == "right" for scores in classes] for label, classes in group.items()}
     flips: dict[str, list[int]] = {}  # items that were right and are not any more, and the other way round
     for label in (USUAL.label, OURS.label):
         before_after = list(zip(right[CONTROL.label], right[label], strict=True))
         flips[label] = [before_after.count((True, False)), before_after.count((False, True))]
-    caption, positive, negative = texts[one.id.partition("/")[2] if one.id not in texts else one.id]
-    photo = decode_image(images.read(one.image or ""), ImageRef(path=one.image or ""))
+    caption, positive, negative = texts[scores.id.partition("/")[2] if scores.id not in texts else scores.id]
+    photo = decode_image(images.read(scores.image or ""), ImageRef(path=scores.image or ""))
     photo.thumbnail((360, 360))
     data = base64.b64encode(encoded(photo, "JPEG", quality=88)).decode()
     orders = [el("li", el("b", label), _order(rows[label][chosen]), class_="order") for label in models]
@@ -68,24 +68,26 @@ def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, 
 
 def _order(scores: ItemScores) -> Markup:
     """The three texts, best first."""
-    found = [("c", scores.caption), ("p", scores.positives[0]), ("n", scores.negatives[0])]
+    scored = [("c", scores.caption), ("p", scores.positives[0]), ("n", scores.negatives[0])]
     names = {"c": "caption", "p": "reworded", "n": "wrong"}
-    ordered = sorted(found, key=lambda pair: -pair[1])
+    ordered = sorted(scored, key=lambda pair: -pair[1])
     return el("span", *(el("span", names[mark], class_=f"pill {mark}") for mark, _ in ordered), class_="pills")
 
 
-def chart(found: Table, columns: Sequence[Column]) -> Markup:
+def chart(changed: Table, columns: Sequence[Column]) -> Markup:
     """The changes by finetuning compared with captions alone, in a panel for each model."""
-    about = {one.label: one.about for one in ROWS}
-    most = max(100 * abs(bound) for changes in found.values() for one in changes.values() for bound in one.interval)
+    about = {row.label: row.about for row in ROWS}
+    most = max(
+        100 * abs(bound) for changes in changed.values() for change in changes.values() for bound in change.interval
+    )
     end = 20 * max(1, math.ceil(most / 20))  # points at both ends of the axis
     panels = []
-    for label, changes in found.items():
+    for label, changes in changed.items():
         rows = [_row(column.title, changes[column.title], end) for column in columns]
         scale = axis((-end, -end // 2, 0, end // 2, end), -end, end)
         panels.append(el("div", el("h4", label), el("p", about[label], class_="soft"), *rows, scale))
-    data = [[label, *map(change_words, changes.values())] for label, changes in found.items()]
-    meaning = Markup(" ").join(Markup("<b>{}</b>: {}.").format(one.title, one.about) for one in columns)
+    data = [[label, *map(change_words, changes.values())] for label, changes in changed.items()]
+    meaning = Markup(" ").join(Markup("<b>{}</b>: {}.").format(column.title, column.about) for column in columns)
     return figure(
         "What finetuning with edits changed, in points, against finetuning on captions alone",
         "Right of the line is better. Thin lines are 95% intervals; a hollow mark is not significant, corrected for "

@@ -62,8 +62,8 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
         )
     tests = {
         "usual": [_one(item, "usual", item.negatives) for item in test["usual"] if item.negatives],
-        "reworded": [one for item in test["matched"] for one in _reworded(item)],
-        "swap": [one for item in test["matched"] for one in _pairs(item, "swap", lambda edit: True)],
+        "reworded": [pair for item in test["matched"] for pair in _reworded(item)],
+        "swap": [pair for item in test["matched"] for pair in _pairs(item, "swap", lambda edit: True)],
     }
     columns = [
         Column("usual score", "the caption scores above the wrong caption (Original accuracy)", "usual", "original"),
@@ -72,17 +72,17 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
                "augmented", "unseen"),
         Column("swapped words", f"{REWORDED}; two parts change places", "swap", "augmented"),
     ]  # fmt: skip
-    counts = {one.title: sum(not one.words or item.tags["synonym"] == one.words for item in tests[one.test])
-              for one in columns}  # fmt: skip
-    kept = [one for one in columns if counts[one.title] >= LEAST]
+    counts = {column.title: sum(not column.words or item.tags["synonym"] == column.words for item in tests[column.test])
+              for column in columns}  # fmt: skip
+    kept = [column for column in columns if counts[column.title] >= LEAST]
     if kept[:2] != columns[:2]:
-        found = ", ".join(f"{title}: {count}" for title, count in counts.items())
+        held = ", ".join(f"{title}: {count}" for title, count in counts.items())
         raise UserError(
-            f"{captions}: too few test items of held-out photos ({found}); each needs {LEAST}. Bring more captions."
+            f"{captions}: too few test items of held-out photos ({held}); each needs {LEAST}. Bring more captions."
         )
     photos = set(_photos(test["usual"])[:SEARCHED])
     searched = from_items([item for item in test["usual"] if item.image in photos])
-    used = {test: items for test, items in tests.items() if any(one.test == test for one in kept)}
+    used = {test: items for test, items in tests.items() if any(column.test == test for column in kept)}
     return Story(
         title=f"the photos of {captions.name}",
         base=base,
@@ -110,7 +110,7 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
 
 def estimate(story: Story) -> float:
     """The duration in minutes, from the model's time for a few photos and texts."""
-    few = [decode_image(story.images.read(one.path), one) for one in _photos(story.training["usual"])[:8]]
+    few = [decode_image(story.images.read(photo.path), photo) for photo in _photos(story.training["usual"])[:8]]
     texts = sorted((item.caption for item in story.training["usual"]), key=len)
     middle = texts[len(texts) // 2 :][:32]  # of similar length, as in training and evaluation
     story.base.embed_texts(middle[:2])
@@ -161,8 +161,8 @@ def _reworded(item: Item) -> list[Item]:
 
 def _pairs(item: Item, operation: str, wanted: Callable[[Edit], bool], words: str = "none") -> list[Item]:
     """An item with one positive and one negative of an operation, drawn by its id; empty if it lacks one."""
-    positives = [one for one in item.positives if one.edit and one.edit.op == operation and wanted(one.edit)]
-    negatives = [one for one in item.negatives if one.edit and one.edit.op == operation]
+    positives = [text for text in item.positives if text.edit and text.edit.op == operation and wanted(text.edit)]
+    negatives = [text for text in item.negatives if text.edit and text.edit.op == operation]
     if not positives or not negatives:
         return []
     rng = random.Random(f"{operation}/{words}/{item.id}")

@@ -118,8 +118,8 @@ def world_story(
 
     images = DrawnImages()
     sets = [
-        (list(world_items(split, tests, tests=tuple(one.splits))), one)
-        for one in map(registry.get, (*_REPLACE, "world-swap"))
+        (list(world_items(split, tests, tests=tuple(benchmark.splits))), benchmark)
+        for benchmark in map(registry.get, (*_REPLACE, "world-swap"))
     ]
     training: dict[Data, Sequence[Item]] = {
         "usual": list(world_items("finetune", finetuning)),

@@ -62,16 +62,16 @@ class EquipoiseLightning(_pl.Callback):  # type: ignore[misc, name-defined]
     def _measure(self, trainer: Trainer, module: LightningModule, keep: bool = True) -> dict[str, float]:
         step = self._measured = trainer.global_step
         best, numbers = False, None
-        found: dict[str, float] = {}
+        logged: dict[str, float] = {}
         if trainer.is_global_zero:
             numbers = self.watched.measure(module if self.model is None else self.model(module), module)
-            found = self.watched.logged(numbers, "equipoise/")
+            logged = self.watched.logged(numbers, "equipoise/")
             for logger in trainer.loggers:
-                logger.log_metrics(found, step=step)
+                logger.log_metrics(logged, step=step)
             best = keep and self.watched.is_best(numbers)
-        best, found = trainer.strategy.broadcast((best, found))
+        best, logged = trainer.strategy.broadcast((best, logged))
         if best:  # every process takes part in saving
             trainer.save_checkpoint(Path(trainer.default_root_dir) / f"{BEST}.ckpt")
             if numbers is not None:
                 self.watched.note(step, numbers)
-        return found
+        return logged

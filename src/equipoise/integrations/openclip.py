@@ -48,13 +48,13 @@ def watch_open_clip(
             return None
         network = getattr(model, "module", model)  # of DistributedDataParallel
         numbers = watched.measure((network, preprocess, tokenizer), network)
-        found = watched.logged(numbers, "equipoise/")
-        for name, value in found.items() if writer is not None else ():
+        logged = watched.logged(numbers, "equipoise/")
+        for name, value in logged.items() if writer is not None else ():
             writer.add_scalar(name, value, step)
         if step and watched.is_best(numbers):  # step 0 is the base
             with atomic_write(folder / f"{BEST}.pt", "wb") as handle:
                 torch.save({"step": step, "state_dict": network.state_dict()}, handle)
             watched.note(step, numbers)
-        return found
+        return logged
 
     return measure

@@ -43,9 +43,9 @@ class EquipoiseEvaluator(SentenceEvaluator):  # type: ignore[misc]
         self, model: SentenceTransformer, output_path: str | None = None, epoch: float = -1, steps: int = -1
     ) -> dict[str, float]:
         numbers = self.watched.measure(_Embedder(model), model)
-        found: dict[str, float] = self.prefix_name_to_metrics(self.watched.logged(numbers), self.name)
-        self.store_metrics_in_model_card_data(model, found, epoch, steps)
-        return found
+        logged: dict[str, float] = self.prefix_name_to_metrics(self.watched.logged(numbers), self.name)
+        self.store_metrics_in_model_card_data(model, logged, epoch, steps)
+        return logged
 
 
 class _Embedder:

@@ -113,9 +113,9 @@ class Watched:
         """Remember the best, once its weights are saved."""
         self.best = numbers[self.metric].value
         if self._record is not None:
-            found = {name: one.model_dump(mode="json", exclude_none=True) for name, one in numbers.items()}
+            metrics = {name: one.model_dump(mode="json", exclude_none=True) for name, one in numbers.items()}
             about = {"step": step, "items": self.count, "items_sha256": self._items_sha256(), "best by": self.metric}
-            write_json(self._record, about | {"metrics": found})
+            write_json(self._record, about | {"metrics": metrics})
 
     def _items_sha256(self) -> str:
         return sha256_json([item.to_json() for item in self.items])

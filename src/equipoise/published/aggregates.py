@@ -54,7 +54,7 @@ def is_table(path: Path) -> bool:
 
 def read_tables(paths: Sequence[Path], benchmark: str | None) -> list[Row]:
     """The rows of the benchmark, or all; all that is wrong is raised at once."""
-    problems, found = Problems(" and ".join(map(str, paths))), []
+    problems, listed = Problems(" and ".join(map(str, paths))), []
     seen: dict[tuple[str, str, str], str] = {}
     for path in paths:
         for where, value, problem in rows(path):
@@ -76,11 +76,11 @@ def read_tables(paths: Sequence[Path], benchmark: str | None) -> list[Row]:
             elif (first := seen.setdefault((row.model, row.task, row.date), place)) != place:
                 problems.add(place, f"{row.model}, {row.task}: already in {first}")
             else:
-                found.append(row)
+                listed.append(row)
     problems.raise_if_any(f"Expected {', '.join(sorted(_JSON))}, or a table of {', '.join(sorted(_CSV))}.")
-    kept = [row for row in found if benchmark in (None, TASKS[row.task][0])]
+    kept = [row for row in listed if benchmark in (None, TASKS[row.task][0])]
     if not kept:
-        there = ", ".join(sorted({TASKS[row.task][0] for row in found}))
+        there = ", ".join(sorted({TASKS[row.task][0] for row in listed}))
         raise UserError(f"{paths[0]}: no result of {benchmark}; it has {there or 'none'}")
     return kept
 

@@ -39,19 +39,19 @@ NEW = ("Ipos_2T", "Ineg_2T", "Tpos_2I", "Tneg_2I", "I2T", "T2I", "group_score") 
 def bivlc(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """Four comparisons an example, written as four scores that give them."""
     (sheet,) = sheets
-    problems, found = sheet.problems, sheet.rows
-    columns = OLD if OLD[0] in found[0] else NEW
+    problems, examples = sheet.problems, sheet.rows
+    columns = OLD if OLD[0] in examples[0] else NEW
     wins = list(zip(*map(sheet.outcomes, columns), strict=True))
     problems.raise_if_any("Outcomes are True and False, or 1 and 0.")
     _check_comparisons(wins, problems)
-    if len(found) != BIVLC:
-        problems.add("", f"{len(found):,} of {BIVLC:,} examples")
-    texts = Counter((row["caption"], row["negative_caption"]) for row in found)
+    if len(examples) != BIVLC:
+        problems.add("", f"{len(examples):,} of {BIVLC:,} examples")
+    texts = Counter((row["caption"], row["negative_caption"]) for row in examples)
     twice = [caption for (caption, _), count in texts.items() if count > 1]
     if len(twice) > 1:  # one pair of captions has two examples, with different images
         problems.add_some("pairs of captions doubled, where the benchmark has one (two models in one file?)", twice)
-    keys = [str(number) for number in range(len(found))]
-    items = made(sheet, "bivlc", ["test"] * len(found), keys)
+    keys = [str(number) for number in range(len(examples))]
+    items = made(sheet, "bivlc", ["test"] * len(examples), keys)
     problems.raise_if_any("Expected one row an example, as BiVLC's evaluation writes it.")
     rows = []
     for item, won in zip(items, wins, strict=True):
@@ -140,7 +140,7 @@ FIRST_OPTION, SECOND_OPTION = "caption first", "negative first"
 def sugarcrepe_answers(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """A file holds the answers to one type in one order. The order is read from the answers, the type from the name."""
     problems = Problems(" and ".join(str(sheet.path) for sheet in sheets[:3]) + (", ..." if len(sheets) > 3 else ""))
-    found: dict[str, Item] = {}
+    by_id: dict[str, Item] = {}
     answers: dict[str, list[Answer]] = {}
     seen: dict[tuple[str, str], ScoreTable] = {}
     for sheet in sheets:
@@ -157,7 +157,7 @@ def sugarcrepe_answers(sheets: Sequence[ScoreTable]) -> PublishedScores:
         for item, row in zip(items, sheet.rows, strict=False):
             if (split, row["filename"]) == WITHDRAWN:
                 continue
-            if found.setdefault(item.id, item) != item:
+            if by_id.setdefault(item.id, item) != item:
                 problems.add(str(sheet.path), f"{item.id}: other texts than in the other order")
             answers.setdefault(item.id, []).append(_option(row, order))
     problems.raise_if_any(
@@ -165,25 +165,25 @@ def sugarcrepe_answers(sheets: Sequence[ScoreTable]) -> PublishedScores:
         f"negative-first/gpt4v-TYPE.json, TYPE one of {', '.join(SUGARCREPE)}."
     )
     rows = []
-    for id_ in sorted(found, key=lambda one: (found[one].tags["split"], int(one.rpartition("/")[2]))):
+    for id_ in sorted(by_id, key=lambda one: (by_id[one].tags["split"], int(one.rpartition("/")[2]))):
         chosen = [answer.choice for answer in answers[id_]]
         shares = [chosen.count(side) / len(chosen) for side in ("caption", "negative")]
-        rows.append(scored(id_, image_of(found[id_]), found[id_].tags, *shares, answers=tuple(answers[id_])))
+        rows.append(scored(id_, image_of(by_id[id_]), by_id[id_].tags, *shares, answers=tuple(answers[id_])))
     one = sum(len(row.answers) == 1 for row in rows)
     model = re.search(r"([A-Za-z][\w.]*)-(?:add|replace|swap)[-_]", sheets[0].path.name)  # gpt4v-swap_att.json
     notes = (
         "Orig. counts items whose caption was chosen and whose negative was not, in either order",
         f"{one:,} items were asked in one order only" if one else "",
     )
-    called, items = model[1] if model else "", [found[row.id] for row in rows]
+    called, items = model[1] if model else "", [by_id[row.id] for row in rows]
     return PublishedScores("SugarCrepe's answers in two orders", rows, True, notes, items, called)
 
 
 def _type_of(sheet: ScoreTable, problems: Problems) -> str:
     name = sheet.path.name.replace("-", "_")
-    found = [split for split in SUGARCREPE if split in name]
-    if len(found) == 1:
-        return found[0]
+    splits = [split for split in SUGARCREPE if split in name]
+    if len(splits) == 1:
+        return splits[0]
     problems.add(str(sheet.path), "which type of SugarCrepe is it? Its name holds none, as gpt4v-swap_att.json does")
     return ""
 
@@ -275,8 +275,8 @@ def _named_text(said: str, options: Sequence[str]) -> int | None:
     letters |= {one.upper() for one in re.findall(r"\boption ([AB])\b", said, flags=re.IGNORECASE)}
     plain = _plain(said)
     texts = {place for place, option in enumerate(options) if _plain(option) in plain}
-    found = {"AB".index(letter) for letter in letters} or texts
-    return found.pop() if len(found) == 1 else None
+    named = {"AB".index(letter) for letter in letters} or texts
+    return named.pop() if len(named) == 1 else None
 
 
 def _named_image(said: str) -> int | None:

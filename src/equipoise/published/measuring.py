@@ -75,14 +75,14 @@ def published_run(
     benchmark.require_rule(average)
     subject = " and ".join(map(str, files))
     read = read_any(files, None if bench is None else benchmark.name)
-    found = fitted(read, benchmark, items, splits, subject)
-    return _run(found, benchmark, files, subject, average, about)
+    published = fitted(read, benchmark, items, splits, subject)
+    return _run(published, benchmark, files, subject, average, about)
 
 
 def log_runs(logs: Sequence[Log], **about: Unpack[About]) -> list[Result]:
     """A run for each log of a harness: in OUT itself, or of several in OUT/MODEL/DATASET."""
     out = about.get("out")
-    found: list[Result] = []
+    results: list[Result] = []
     taken: set[Path] = set()
     for log in logs:
         benchmark = replace(registry.of_file(Path(log.dataset), ()), name=_folder(log.dataset))
@@ -94,8 +94,8 @@ def log_runs(logs: Sequence[Log], **about: Unpack[About]) -> list[Result]:
             )
             taken.add(folder)
         here: About = {**about, "out": folder}
-        found.append(_run(items_of(log), benchmark, log.files, str(log.files[0]), None, here))
-    return found
+        results.append(_run(items_of(log), benchmark, log.files, str(log.files[0]), None, here))
+    return results
 
 
 def _folder(name: str) -> str:
@@ -103,22 +103,32 @@ def _folder(name: str) -> str:
 
 
 def _run(
-    found: PublishedScores, benchmark: Benchmark, files: Sequence[Path], subject: str, average: str | None, about: About
+    scores: PublishedScores,
+    benchmark: Benchmark,
+    files: Sequence[Path],
+    subject: str,
+    average: str | None,
+    about: About,
 ) -> Result:
-    called = about.get("model") or found.model or " + ".join(path.name.partition(".")[0] for path in files)
-    seed, own, outcomes_only = about.get("seed", 0), about.get("metrics", ()), found.outcomes_only
-    parts = _parts(_benchmark_id(found, benchmark), called, files, seed, own)
-    require_groups(found.rows, benchmark, average, subject)
-    rows, outcomes = [*ROWS, *own], outcomes_of(found.rows)
+    called = about.get("model") or scores.model or " + ".join(path.name.partition(".")[0] for path in files)
+    seed, own, outcomes_only = about.get("seed", 0), about.get("metrics", ()), scores.outcomes_only
+    parts = _parts(_benchmark_id(scores, benchmark), called, files, seed, own)
+    require_groups(scores.rows, benchmark, average, subject)
+    rows, outcomes = [*ROWS, *own], outcomes_of(scores.rows)
     measured = measure(outcomes, benchmark, seed, metrics=rows, outcomes_only=outcomes_only)
-    said = {"layout": found.layout, "notes": [*found.notes], "unknown": _unknown(found), "outcomes_only": outcomes_only}
-    lines = item_lines(outcomes, {item.id: item for item in found.items}, rows)
-    return Result(_finished("items", parts, measured, files, said, about, lines, len(found.rows)), found.rows)
+    said = {
+        "layout": scores.layout,
+        "notes": [*scores.notes],
+        "unknown": _unknown(scores),
+        "outcomes_only": outcomes_only,
+    }
+    lines = item_lines(outcomes, {item.id: item for item in scores.items}, rows)
+    return Result(_finished("items", parts, measured, files, said, about, lines, len(scores.rows)), scores.rows)
 
 
 def published_tables(paths: Sequence[str | Path], bench: str | None = None, **about: Unpack[About]) -> list[Result]:
     """Read tables of results (aggregates.py): a run for each model and benchmark, in OUT/MODEL/BENCHMARK."""
-    files, out, found = [Path(path) for path in paths], about.get("out"), []
+    files, out, results = [Path(path) for path in paths], about.get("out"), []
     unknown = ["items", "intervals", "ties", "the model's weights and preprocessing"]
     for row in aggregates.read_tables(files, bench):
         measured, notes = aggregates.metrics_of(row)
@@ -127,8 +137,8 @@ def published_tables(paths: Sequence[str | Path], bench: str | None = None, **ab
         parts = _parts(benchmark_id([], benchmark).model_copy(update={"items_sha256": items}), row.called, files)
         said = {"layout": "mteb's results", "notes": notes, "unknown": unknown, "outcomes_only": False}
         here: About = {**about, "out": None if out is None else Path(out) / row.folder / benchmark.name}
-        found.append(Result(_finished("aggregate", parts, measured, files, said, here, (), measured.overall.n), []))
-    return found
+        results.append(Result(_finished("aggregate", parts, measured, files, said, here, (), measured.overall.n), []))
+    return results
 
 
 def _finished(
@@ -180,20 +190,22 @@ def _parts(
     }
 
 
-def _benchmark_id(found: PublishedScores, benchmark: Benchmark) -> BenchmarkId:
+def _benchmark_id(scores: PublishedScores, benchmark: Benchmark) -> BenchmarkId:
     """Which items; where their texts were not published, they are known by their ids."""
-    about = benchmark_id(found.items, benchmark)
-    if not found.items:
-        splits = sorted({row.tags["split"] for row in found.rows if "split" in row.tags})
-        about = about.model_copy(update={"items_sha256": sha256_json([row.id for row in found.rows]), "splits": splits})
+    about = benchmark_id(scores.items, benchmark)
+    if not scores.items:
+        splits = sorted({row.tags["split"] for row in scores.rows if "split" in row.tags})
+        about = about.model_copy(
+            update={"items_sha256": sha256_json([row.id for row in scores.rows]), "splits": splits}
+        )
     return about
 
 
-def _unknown(found: PublishedScores) -> list[str]:
+def _unknown(scores: PublishedScores) -> list[str]:
     """The facts that the record of a run scored here would hold."""
     lacking = ["the photos' bytes", "the model's weights and preprocessing"]
-    lacking += [] if found.items else ["texts"]
-    return lacking + (["scores", "ties"] if found.outcomes_only else [])
+    lacking += [] if scores.items else ["texts"]
+    return lacking + (["scores", "ties"] if scores.outcomes_only else [])
 
 
 def fitted(

@@ -97,18 +97,18 @@ def read_any(paths: Sequence[Path], benchmark: str | None) -> PublishedScores:
 def _known(paths: Sequence[Path]) -> tuple[Sequence[Path], list[Layout | None], list[str]]:
     """The files with their layouts, and the names of those in none: a pattern such as *.csv takes some along. Where all
     files are in none, the first one's reader says why."""
-    found: list[tuple[Path, Layout | None]] = []
+    layouts: list[tuple[Path, Layout | None]] = []
     passed = []
     for path in paths:
         try:
-            found.append((path, _layout(path)))
+            layouts.append((path, _layout(path)))
         except _Unknown:
-            if path == paths[-1] and not found:
+            if path == paths[-1] and not layouts:
                 raise
             passed.append(path.name)
-    if not any(layout is not None and layout.files == _MANY for _, layout in found):
-        found, passed = [(path, _layout(path)) for path in paths], []
-    return [path for path, _ in found], [layout for _, layout in found], passed
+    if not any(layout is not None and layout.files == _MANY for _, layout in layouts):
+        layouts, passed = [(path, _layout(path)) for path in paths], []
+    return [path for path, _ in layouts], [layout for _, layout in layouts], passed
 
 
 def _is_table(path: Path) -> bool:
@@ -123,10 +123,10 @@ def _records(path: Path, head: dict[str, object]) -> Iterator[Row]:
             yield row
             continue
         parts = row.value.get("subsets", row.value)
-        found = list(parts.items()) if isinstance(parts, dict) else []
+        entries = list(parts.items()) if isinstance(parts, dict) else []
         if parts is not row.value:
-            found = [(f"{name} {key}", one) for name, part in found for key, one in dict(part).items()]
-        records = [Row(f"record {key!r}", {"key": key, **one}) for key, one in found if isinstance(one, dict)]
+            entries = [(f"{name} {key}", one) for name, part in entries for key, one in dict(part).items()]
+        records = [Row(f"record {key!r}", {"key": key, **one}) for key, one in entries if isinstance(one, dict)]
         head |= {name: one for name, one in row.value.items() if not isinstance(one, dict)}
         yield from records or [row]
 
@@ -195,13 +195,13 @@ def _own_table(path: Path) -> PublishedScores:
         return ItemScores.model_validate(fields, strict=False)  # cells are text: "0.31" is a number
 
     try:
-        found = read_table(path, build)
+        own_rows = read_table(path, build)
     except UserError:
         if captions and not any(map(_number, captions)):
             raise _texts(path, captions[0]) from None
         raise
-    require_finite(found, str(path))
-    return PublishedScores("equipoise", Scores(found))
+    require_finite(own_rows, str(path))
+    return PublishedScores("equipoise", Scores(own_rows))
 
 
 def _number(cell: str) -> bool:

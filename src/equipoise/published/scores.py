@@ -56,8 +56,8 @@ def rated(sheets: Sequence[ScoreTable]) -> PublishedScores:
     (sheet,) = sheets
     rows, without = [], []
     for row in sheet.rows:
-        found = [one.get("score") if isinstance(one, dict) else None for one in (row[name] for name in RATED)]
-        four = [float(one) for one in found if isinstance(one, int | float) and math.isfinite(one)]
+        ratings = [one.get("score") if isinstance(one, dict) else None for one in (row[name] for name in RATED)]
+        four = [float(one) for one in ratings if isinstance(one, int | float) and math.isfinite(one)]
         if len(four) < len(RATED):
             without.append(str(row["key"]))
             continue
@@ -72,18 +72,18 @@ def valse(sheets: Sequence[ScoreTable]) -> PublishedScores:
     they sure to be unique. So items are matched in the order of the file, instrument by instrument."""
     (sheet,) = sheets
     problems, labels, scores = sheet.problems, sheet.texts("label"), sheet.numbers("score")
-    found = []
+    sides = []
     for instrument, label in zip(sheet.texts("instrument"), labels, strict=True):
         key, _, side = label.rpartition("_")
-        found.append((instrument, key, side))
+        sides.append((instrument, key, side))
     check_finite(problems, labels, scores)
-    odd = [label for label, (_, key, side) in zip(labels, found, strict=True) if not key or side not in ("c", "f")]
+    odd = [label for label, (_, key, side) in zip(labels, sides, strict=True) if not key or side not in ("c", "f")]
     problems.add_some("labels that are neither ID_c nor ID_f", odd)
-    others = sorted({instrument for instrument, _, _ in found} - set(valse_benchmark.SPLITS))
+    others = sorted({instrument for instrument, _, _ in sides} - set(valse_benchmark.SPLITS))
     problems.add_some("instruments that VALSE does not have", others)
-    check_doubled(problems, "labels", [f"{instrument} {key}_{side}" for instrument, key, side in found])
-    score = dict(zip(found, scores, strict=True))
-    keys = list(dict.fromkeys((instrument, key) for instrument, key, _ in found))
+    check_doubled(problems, "labels", [f"{instrument} {key}_{side}" for instrument, key, side in sides])
+    score = dict(zip(sides, scores, strict=True))
+    keys = list(dict.fromkeys((instrument, key) for instrument, key, _ in sides))
     half = [f"{i} {key}" for i, key in keys if not {(i, key, "c"), (i, key, "f")} <= score.keys()]
     problems.add_some("items with the score of only one of caption and foil", half)
     check_counts(problems, [instrument for instrument, _ in keys], valse_benchmark.SPLITS, "items")
@@ -188,13 +188,13 @@ def sugarcrepe(sheets: Sequence[ScoreTable]) -> PublishedScores:
 def sugarcrepe_pp(sheets: Sequence[ScoreTable]) -> PublishedScores:
     """The cosines between the texts are there too, for TOT."""
     (sheet,) = sheets
-    found = {name: sheet.numbers(name) for name in _COSINES}
-    for name, values in found.items():
+    cosines = {name: sheet.numbers(name) for name in _COSINES}
+    for name, values in cosines.items():
         check_finite(sheet.problems, [f"{place} {name}" for place in sheet.places], values)
     items = _items(sheet, "sugarcrepe-pp")
     rows = []
     for place, item in enumerate(items):
-        one = {name: values[place] for name, values in found.items()}
+        one = {name: values[place] for name, values in cosines.items()}
         text = TextScores(
             caption_positives=[one["p1_p2"]], caption_negatives=[one["p1_ref"]], positives_negatives=[[one["p2_ref"]]]
         )

@@ -36,19 +36,19 @@ class ScoreTable:
         return [str(row[column]) for row in self.rows]
 
     def numbers(self, column: str) -> list[float]:
-        found = [_number(row[column]) for row in self.rows]
-        for where, row, value in zip(self.places, self.rows, found, strict=True):
+        values = [_number(row[column]) for row in self.rows]
+        for where, row, value in zip(self.places, self.rows, values, strict=True):
             if value is None:
                 wrong = f"{column}: input should be a valid number; found {short(row[column])}"
                 self.problems.add(where, wrong)
-        return [math.nan if value is None else value for value in found]
+        return [math.nan if value is None else value for value in values]
 
     def outcomes(self, column: str) -> list[bool]:
-        found = [_TRUTH.get(text.strip().lower()) for text in self.texts(column)]
-        for where, row, value in zip(self.places, self.rows, found, strict=True):
+        values = [_TRUTH.get(text.strip().lower()) for text in self.texts(column)]
+        for where, row, value in zip(self.places, self.rows, values, strict=True):
             if value is None:
                 self.problems.add(where, f"{column}: expected True or False, found {row[column]!r}")
-        return [bool(value) for value in found]
+        return [bool(value) for value in values]
 
 
 def _number(value: Any) -> float | None:
@@ -115,17 +115,17 @@ def check_doubled(problems: Problems, what: str, ids: Iterable[str]) -> None:
     problems.add_some(f"{what} doubled (two models in one file?)", doubled)
 
 
-def check_ids(problems: Problems, found: Sequence[str], wanted: Sequence[str], what: str) -> None:
+def check_ids(problems: Problems, ids: Sequence[str], wanted: Sequence[str], what: str) -> None:
     """Every id of `wanted` once and no other; the three ways to be wrong are named and counted."""
-    there, known = dict.fromkeys(found), set(wanted)
-    check_doubled(problems, what, found)
+    there, known = dict.fromkeys(ids), set(wanted)
+    check_doubled(problems, what, ids)
     problems.add_some(f"{what} unknown to the benchmark", [id_ for id_ in there if id_ not in known])
     problems.add_some(f"of {len(wanted):,} {what} missing", [id_ for id_ in wanted if id_ not in there])
 
 
-def check_counts(problems: Problems, found: Iterable[str], published: Mapping[str, int | None], what: str) -> None:
+def check_counts(problems: Problems, splits: Iterable[str], published: Mapping[str, int | None], what: str) -> None:
     """Check that each split has as many items as the benchmark."""
-    counts = Counter(found)
+    counts = Counter(splits)
     for split, count in published.items():
         if count is not None and counts[split] != count:
             problems.add("", f"{split}: {counts[split]:,} of {count:,} {what}")

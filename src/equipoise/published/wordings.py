@@ -40,10 +40,11 @@ def vsr(sheets: Sequence[ScoreTable]) -> PublishedScores:
     if len(first) > 1 and len(models) > 1:
         raise UserError(f"{len(sheets)} files of {len(models)} models ({', '.join(models)}); name those of one model")
     if len(sheets) > 1 and (len(first) != 1 or not second):
-        found = ", ".join(f"{sheet.path} ({sheet.rows[0]['condition']})" for sheet in sheets)
+        conditions = ", ".join(f"{sheet.path} ({sheet.rows[0]['condition']})" for sheet in sheets)
         raise UserError(
-            f"{found}: expected one file with the answers to the statements as they are (condition {FIRST}) and one or "
-            "more with the reworded ones (such as sorev): equipoise metrics NORMAL.csv REWORDED.csv --bench vsr-pairs"
+            f"{conditions}: expected one file with the answers to the statements as they are (condition {FIRST}) and "
+            "one or more with the reworded ones (such as sorev): equipoise metrics NORMAL.csv REWORDED.csv "
+            "--bench vsr-pairs"
         )
     if len(sheets) == 1:
         return _statements(sheets[0])
@@ -90,7 +91,7 @@ def vsr_lines(sheets: Sequence[ScoreTable]) -> PublishedScores:
         by_condition.setdefault(str(row["condition"]), []).append({**row, **texts})
     plain = {row["example_id"]: row for row in by_condition.get(FIRST, ())}
     model = whole.path.name.partition(".")[0]
-    found = []
+    tables = []
     for condition, rows in by_condition.items():
         known = [row for row in rows if row["example_id"] in plain]
         for row in known:
@@ -98,10 +99,10 @@ def vsr_lines(sheets: Sequence[ScoreTable]) -> PublishedScores:
             row |= {"original_statement": first["statement"], "ground_truth": first["ground_truth"], "relation": ""}
             row["model_condition"] = model
         places = [f"{condition} {row['example_id']}" for row in known]
-        found += [ScoreTable(whole.path, [*known], places, Problems(f"{whole.path}, {condition}"))] if known else []
-    if len(found) < 2:
+        tables += [ScoreTable(whole.path, [*known], places, Problems(f"{whole.path}, {condition}"))] if known else []
+    if len(tables) < 2:
         raise UserError(f"{whole.path}: conditions {', '.join(by_condition)}; expected {FIRST} and a reworded one")
-    return vsr(found)
+    return vsr(tables)
 
 
 def _model(sheet: ScoreTable) -> str:
@@ -202,7 +203,7 @@ def whatsup(sheets: Sequence[ScoreTable]) -> PublishedScores:
             asked.setdefault(row["image"], []).append((row, _choice(row)))
     labels = {image: {row["prompt_label"] for row, _ in some} for image, some in asked.items()}
     every = set().union(*labels.values())
-    fewer = [image for image, found in labels.items() if found != every]
+    fewer = [image for image, of_image in labels.items() if of_image != every]
     problems.add_some(f"photos without all of the {len(every)} prompts", fewer)
     problems.raise_if_any("Expected one record a photo and prompt, all of one model.")
     rows = []

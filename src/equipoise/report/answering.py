@@ -90,11 +90,11 @@ def _card(run: Answered, seed: int, images: Path | None) -> dict[str, object]:
 def _panel(rows: Sequence[ItemScores], seed: int) -> Markup | None:
     """How often two answers differ when one thing alone changes; by pairs, so that the bars can be compared."""
     numbers = summarise(outcomes_of(rows), seed, metrics=[_pairs(*one) for one in _CHANGES.items()]).overall
-    found = shown([numbers.metrics], "answers")
-    if not found:
+    metrics = shown([numbers.metrics], "answers")
+    if not metrics:
         return None
-    bars = [row(one.title, percent(numbers, one.name), _bar(numbers, one.name, one.title)) for one in found]
-    data = [[one.title, *answer_rows(numbers, [one.name])[0][1:4]] for one in found]
+    bars = [row(one.title, percent(numbers, one.name), _bar(numbers, one.name, one.title)) for one in metrics]
+    data = [[one.title, *answer_rows(numbers, [one.name])[0][1:4]] for one in metrics]
     return figure(
         "What changes an answer",
         "Share of pairs of answers that name different options when this alone changes, in percent, with 95% "
@@ -137,10 +137,10 @@ def _gallery(run: Answered, changed: Sequence[ItemScores], seed: int, images: Pa
 
 def _shown(row: ItemScores, kept: Shown | None, ask: str | None, sources: Sequence[ImageSource]) -> dict[str, object]:
     asked = _asked(row.id, kept, ask)
-    found = kept.texts if kept else None
+    shown = kept.texts if kept else None
     asks = "Which caption describes this image?" if asked else row.id
-    question = (found and found.question) or row.tags.get("question") or asks
-    again = dict(enumerate(found.rewordings, 1)) if found else {}
+    question = (shown and shown.question) or row.tags.get("question") or asks
+    again = dict(enumerate(shown.rewordings, 1)) if shown else {}
     reworded = {f"rewording {number}": text for number, text in again.items()}
     lines = [
         _line(one, asked.get((one.question, one.wording, one.prompt, one.order)), reworded.get(one.wording, ""))
@@ -157,10 +157,10 @@ def _asked(id_: str, kept: Shown | None, ask: str | None) -> dict[tuple[str, ...
     """The questions as they were asked, by their variant; none of a log, which has its own."""
     if kept is None or kept.texts is None or ask is None:
         return {}
-    found = kept.texts
+    shown = kept.texts
     item = Item(
-        id=id_, caption=found.caption, positives=texts(*found.positives), negatives=texts(*found.negatives),
-        question=found.question, rewordings=tuple(found.rewordings), place=found.place,
+        id=id_, caption=shown.caption, positives=texts(*shown.positives), negatives=texts(*shown.negatives),
+        question=shown.question, rewordings=tuple(shown.rewordings), place=shown.place,
     )  # fmt: skip
     return {(one.question, one.wording, one.variant, one.order): one for one in questions(item, parse_ask(ask))}
 

@@ -58,10 +58,10 @@ class Point(BaseModel):
 
     @property
     def numbers(self) -> Numbers:
-        found = {
+        numbers = {
             name: Number(value=value, interval=self.intervals.get(name), n=0) for name, value in self.metrics.items()
         }
-        return Numbers(n=0, ties=None, metrics=found)
+        return Numbers(n=0, ties=None, metrics=numbers)
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,11 @@ class Chapter:
     @cached_property
     def ids(self) -> dict[str, int]:
         """Item id -> its number in this chapter."""
-        found: dict[str, int] = {}
+        ids: dict[str, int] = {}
         for scores in self.scores:
             for name in scores.ids:
-                found.setdefault(name, len(found))
-        return found
+                ids.setdefault(name, len(ids))
+        return ids
 
     @cached_property
     def scores(self) -> list[Scores]:
@@ -104,19 +104,19 @@ class Chapter:
         return [self._by_number(classify_all(scores), scores, NOT_COMPARED) for scores in self.scores]
 
     def _by_number(self, values: NDArray[Kind], scores: Scores, absent: int) -> NDArray[Kind]:
-        found = np.full(len(self.ids), absent, values.dtype)
-        found[np.fromiter(map(self.ids.__getitem__, scores.ids), np.int64, len(scores))] = values
-        return found
+        column = np.full(len(self.ids), absent, values.dtype)
+        column[np.fromiter(map(self.ids.__getitem__, scores.ids), np.int64, len(scores))] = values
+        return column
 
     def tagged(self, tag: str) -> NDArray[np.int64]:
         """For each item: which of `values(tag)` it has by the first run that has the item; -1 for none of them."""
         number = {value: index for index, value in enumerate(self.values(tag))}
-        found = np.full(len(self.ids), -1)
+        numbers = np.full(len(self.ids), -1)
         for scores, places in reversed(list(zip(self.scores, self.places, strict=True))):
             kinds, of_row = kinds_of(scores.tags)
             codes = np.array([number.get(one.get(tag, ""), -1) for one in kinds], np.int64)
-            found[places >= 0] = codes[of_row[places[places >= 0]]]
-        return found
+            numbers[places >= 0] = codes[of_row[places[places >= 0]]]
+        return numbers
 
     def tags(self) -> list[str]:
         """The breakdowns with more than one value."""
@@ -145,10 +145,10 @@ def read_chapters(
     """
     runs = find_item_runs(folders)
     given = {place.resolve(): place for place, _ in runs}
-    found = {place.resolve(): record for place, record in runs}
-    called = labels({place: record.benchmark.name for place, record in found.items()}) | dict(names or {})
+    records = {place.resolve(): record for place, record in runs}
+    called = labels({place: record.benchmark.name for place, record in records.items()}) | dict(names or {})
     groups: dict[tuple[str, str], list[Path]] = {}
-    for place, record in found.items():
+    for place, record in records.items():
         groups.setdefault((record.benchmark.name, record.benchmark.items_sha256), []).append(place)
     benchmarks = [name for name, _ in groups]
     if unknown := sorted({point.benchmark for point in points} - set(benchmarks)):
@@ -172,11 +172,11 @@ def _change(chapter: Chapter) -> Comparison | None:
     first, second = chapter.entries
     try:
         rule, path, least = rule_of(first.run, None)
-        found = models.compare_models([first.run], [second.run], 0, path, least)
+        comparison = models.compare_models([first.run], [second.run], 0, path, least)
     except UserError:  # other photos, or no record of the rule: they cannot be paired
         return None
     title, before, after = chapter.title, first.label, second.label
-    return Comparison(benchmark=title, average=rule, before=before, after=after, **dict(found))
+    return Comparison(benchmark=title, average=rule, before=before, after=after, **dict(comparison))
 
 
 def _chapter(
@@ -267,7 +267,7 @@ def _lettered(entries: Sequence[Entry]) -> list[Entry]:
         placed = {metric: models.place(compared, metric, path, least) for metric in metrics}
     except UserError:  # other photos, or no record of the rule: they cannot be paired
         return list(entries)
-    letters = {metric: {one.model: one.letters for one in found} for metric, found in placed.items()}
+    letters = {metric: {one.model: one.letters for one in groups} for metric, groups in placed.items()}
     return [
         replace(entry, letters={metric: of[entry.label] for metric, of in letters.items() if entry.label in of})
         for entry in entries
@@ -305,17 +305,17 @@ def floors(chapter: Chapter) -> list[tuple[str, str, Numbers]]:
 def lines(chapters: Sequence[Chapter]) -> list[Line]:
     """The headline table as lines for `tables.render`: one for each model on each test set."""
     several = len(chapters) > 1
-    found = []
+    lines = []
     for chapter in chapters:
         before = f"{chapter.title}: " if several else ""
         for entry in chapter.entries:
             first = result_rows(entry.run.records[0])[0]
             letters = entry.letters or None
-            found.append(replace(first, label=before + entry.label, benchmark=chapter.title, letters=letters))
+            lines.append(replace(first, label=before + entry.label, benchmark=chapter.title, letters=letters))
         for point in chapter.elsewhere:
             label, by = before + point.label, point.source or "by others"
-            found.append(Line(label, point.numbers, chapter.title, average=point.average, reported=by))
-    return found
+            lines.append(Line(label, point.numbers, chapter.title, average=point.average, reported=by))
+    return lines
 
 
 class _Points(BaseModel):
@@ -325,12 +325,12 @@ class _Points(BaseModel):
 def read_points(path: Path) -> list[Point]:
     """The points of a JSON file: a list of {"label", "benchmark", "metrics", "average", "source"}."""
     fix = 'Expected a list: [{"label": "people", "benchmark": "replace", "metrics": {"original": 0.97}}], as fractions.'
-    found, problems = validated(_Points, {"points": read_json(path)}, str(path), fix).points, Problems(str(path))
-    for place, point in enumerate(found):
+    points, problems = validated(_Points, {"points": read_json(path)}, str(path), fix).points, Problems(str(path))
+    for place, point in enumerate(points):
         for name, value in point.metrics.items():
             if name not in METRICS:
                 problems.add(f"[{place}].metrics", f"no metric {name!r} ({', '.join(METRICS)})")
             elif not -1 <= value <= 1:
                 problems.add(f"[{place}].metrics.{name}", f"{value:g} is no fraction; 76.6 percent is 0.766")
     problems.raise_if_any(fix)
-    return found
+    return points

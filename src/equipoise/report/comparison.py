@@ -42,21 +42,21 @@ def p_words(value: float | None, before: str = "") -> str:
     return "" if value is None else f"{before}p {shown}"
 
 
-def render_compared(found: Compared, gates: Sequence[Passed] = ()) -> str:
+def render_compared(compared: Compared, gates: Sequence[Passed] = ()) -> str:
     """Everything that `compare` found, for people."""
-    of_items = [one for one in found.differences if not _is_set(one)]
-    notes = [printable(f"warning: {line}") for line in (*found.left_out, *found.warnings)]
-    parts = [fold("\n".join([*map(gate_line, gates), conclusion(found.differences), *notes]))]
-    parts += [render_differences(found.differences), _tests(of_items) if of_items else ""]
-    parts += [_groups(name, placed, found) for name, placed in found.groups.items() if placed]
-    for one, flipped in zip(found.differences, found.flips, strict=True):
+    of_items = [one for one in compared.differences if not _is_set(one)]
+    notes = [printable(f"warning: {line}") for line in (*compared.left_out, *compared.warnings)]
+    parts = [fold("\n".join([*map(gate_line, gates), conclusion(compared.differences), *notes]))]
+    parts += [render_differences(compared.differences), _tests(of_items) if of_items else ""]
+    parts += [_groups(name, placed, compared) for name, placed in compared.groups.items() if placed]
+    for one, flipped in zip(compared.differences, compared.flips, strict=True):
         parts.append(_flips(one, flipped))
     return "\n".join(part for part in parts if part)
 
 
-def conclusion(found: Sequence[Comparison]) -> str:
+def conclusion(comparisons: Sequence[Comparison]) -> str:
     """One sentence a comparison: what became better, what worse, and what did not change significantly."""
-    return "\n".join(_concluded(one) for one in found)
+    return "\n".join(_concluded(one) for one in comparisons)
 
 
 def _concluded(one: Comparison) -> str:
@@ -75,7 +75,7 @@ def _concluded(one: Comparison) -> str:
     return printable(f"{one.benchmark}: {one.after} against {one.before} ({one.n:,} items): {'; '.join(parts)}")
 
 
-def change_rows(found: Sequence[Comparison]) -> list[dict[str, object]]:
+def change_rows(comparisons: Sequence[Comparison]) -> list[dict[str, object]]:
     """One row a metric, for tables of other programs; points."""
     return [
         {
@@ -91,7 +91,7 @@ def change_rows(found: Sequence[Comparison]) -> list[dict[str, object]]:
             "p_corrected": change.adjusted,
             "significant": change.significant,
         }
-        for one in found
+        for one in comparisons
         for name, change in one.changes.items()
     ]
 
@@ -99,10 +99,10 @@ def change_rows(found: Sequence[Comparison]) -> list[dict[str, object]]:
 _PAPER = ("benchmark", "after", "metric", "n", "change", "p_corrected", "verdict")  # columns of Markdown and LaTeX
 
 
-def render_rows(found: Sequence[Comparison], form: Format, columns: Sequence[str] = ()) -> str:
+def render_rows(comparisons: Sequence[Comparison], form: Format, columns: Sequence[str] = ()) -> str:
     """One row a metric, with the columns asked for."""
-    rows = change_rows(found)
-    for row, (name, change) in zip(rows, ((n, c) for one in found for n, c in one.changes.items()), strict=True):
+    rows = change_rows(comparisons)
+    for row, (name, change) in zip(rows, ((n, c) for one in comparisons for n, c in one.changes.items()), strict=True):
         metric = info(name, change)
         row |= {"detectable": None if change.detectable is None else 100 * change.detectable}
         row |= {"title": metric.title, "change": change_words(change.model_copy(update={"adjusted": None}))}
@@ -126,10 +126,10 @@ def _cell(name: str, value: Any) -> str:
     return "-" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def summary(found: Compared, gates: Sequence[Passed] = ()) -> str:
+def summary(compared: Compared, gates: Sequence[Passed] = ()) -> str:
     """Five lines a comparison, in Markdown, for a chat or a CI summary."""
     lines = []
-    for one, flipped in zip(found.differences, found.flips, strict=True):
+    for one, flipped in zip(compared.differences, compared.flips, strict=True):
         mine = [gate for gate in gates if (gate.benchmark, gate.after) == (one.benchmark, one.after)]
         stopped = ", ".join(f"{gate.metric}:{gate.points:g}" for gate in mine if gate.failed)
         gate = f" **Gate failed: {stopped}.**" if stopped else " Gate passed." if mine else ""
@@ -146,16 +146,16 @@ def summary(found: Compared, gates: Sequence[Passed] = ()) -> str:
     return "\n".join(markdown_cell(line) for line in lines)
 
 
-def render_differences(found: Sequence[Comparison]) -> str:
+def render_differences(comparisons: Sequence[Comparison]) -> str:
     """Paired differences for the terminal: points, interval, and whether the interval excludes zero."""
-    of_items = [one for one in found if not _is_set(one)]
+    of_items = [one for one in comparisons if not _is_set(one)]
     tables = []
     if of_items:
         tables.append(_differences(of_items, shown((one.changes for one in of_items), "texts", always=True)))
-    if on_images := shown((one.changes for one in found), "images"):
-        asked = [one for one in found if any(row.name in one.changes for row in on_images)]
+    if on_images := shown((one.changes for one in comparisons), "images"):
+        asked = [one for one in comparisons if any(row.name in one.changes for row in on_images)]
         tables.append(_differences(asked, on_images))
-    if sets := [one for one in found if _is_set(one)]:
+    if sets := [one for one in comparisons if _is_set(one)]:
         tables.append(_set_changes(sets))
     return "\n".join(tables)
 
@@ -164,10 +164,10 @@ def _is_set(one: Comparison) -> bool:
     return bool(shown([one.changes], "sets"))
 
 
-def _set_changes(found: Sequence[Comparison]) -> str:
+def _set_changes(comparisons: Sequence[Comparison]) -> str:
     """One line per number of retrieval, classification and ratings."""
     rows = []
-    for one in found:
+    for one in comparisons:
         for place, row in enumerate(shown([one.changes])):
             about = (f"{one.benchmark} ({one.average})", one.before, one.after) if place == 0 else ("", "", "")
             rows.append([*about, row.title, points(one.changes[row.name])])
@@ -175,11 +175,11 @@ def _set_changes(found: Sequence[Comparison]) -> str:
     return text_table(["", "before", "after", "", "change"], rows, caption, words=(0, 1, 2, 3))
 
 
-def _differences(found: Sequence[Comparison], metrics: Sequence[MetricInfo]) -> str:
+def _differences(comparisons: Sequence[Comparison], metrics: Sequence[MetricInfo]) -> str:
     names = [row.short for row in metrics]
-    two = "drop" in names and any(one.n_positives != one.n for one in found)
+    two = "drop" in names and any(one.n_positives != one.n for one in comparisons)
     cells = []
-    for one in found:
+    for one in comparisons:
         counts = [f"{one.n:,}", f"{one.n_positives:,}"] if two else [f"{one.n:,}"]
         changes = [points(one.changes.get(row.name)) for row in metrics]
         cells.append([f"{one.benchmark} ({one.average})", one.before, one.after, *counts, *changes])
@@ -207,9 +207,9 @@ _COLUMNS = {
 }
 
 
-def _tests(found: Sequence[Comparison]) -> str:
+def _tests(comparisons: Sequence[Comparison]) -> str:
     """One line a metric: p-values and what could have been found."""
-    there = [change for one in found for change in one.changes.values()]
+    there = [change for one in comparisons for change in one.changes.values()]
     columns = {
         name: column
         for name, column in _COLUMNS.items()
@@ -217,7 +217,7 @@ def _tests(found: Sequence[Comparison]) -> str:
     }
     header = ["", "points", *(column.head for column in columns.values())]
     rows = []
-    for one in found:
+    for one in comparisons:
         rows.append([f"{one.benchmark}, {one.after}", *[""] * (len(header) - 1)])
         for row in shown([one.changes]):
             change = one.changes[row.name]
@@ -249,7 +249,7 @@ _FORMS: Mapping[str, Callable[[Any], str]] = {
 }
 
 
-def _groups(benchmark: str, placed: Mapping[str, Sequence[Placed]], found: Compared) -> str:
+def _groups(benchmark: str, placed: Mapping[str, Sequence[Placed]], compared: Compared) -> str:
     """The models from the best down by the first metric, each value with its letters."""
     metrics = list(placed)
     by_name = {metric: {one.model: one for one in placed[metric]} for metric in metrics}
@@ -261,7 +261,7 @@ def _groups(benchmark: str, placed: Mapping[str, Sequence[Placed]], found: Compa
         "Models that share a letter do not differ significantly (every pair tested, corrected by Holm within a "
         "metric); a is the best."
     )
-    changes = next(one.changes for one in found.differences if one.benchmark == benchmark)
+    changes = next(one.changes for one in compared.differences if one.benchmark == benchmark)
     return text_table([benchmark, *(info(metric, changes.get(metric)).title for metric in metrics)], rows, caption)
 
 
@@ -329,24 +329,22 @@ def gate_line(gate: Passed) -> str:
     )
 
 
-def same_model_lines(found: SameModel) -> Iterator[str]:
+def same_model_lines(same: SameModel) -> Iterator[str]:
     """The lines that `compare --same-model` prints."""
-    what = "answers" if found.correlation is None else "scores"
+    what = "answers" if same.correlation is None else "scores"
     alone = (
-        f" ({found.only[0]:,} of the first and {found.only[1]:,} of the second are not in both)"
-        if any(found.only)
-        else ""
+        f" ({same.only[0]:,} of the first and {same.only[1]:,} of the second are not in both)" if any(same.only) else ""
     )
-    yield f"{found.n:,} items in both{alone}; of {found.pairs:,} {what} {100 * found.changed:.1f}% differ"
-    if found.correlation is not None:
-        yield f"correlation of the scores: {found.correlation:.3f}"
-    if found.difference == found.difference:
-        low, high = map(signed, found.interval)
-        yield f"score, second less first: {signed(found.difference)} points [{low}, {high}]"
-    yield f"verdict: {found.verdict}"
-    for way, groups in found.where.items():
+    yield f"{same.n:,} items in both{alone}; of {same.pairs:,} {what} {100 * same.changed:.1f}% differ"
+    if same.correlation is not None:
+        yield f"correlation of the scores: {same.correlation:.3f}"
+    if same.difference == same.difference:
+        low, high = map(signed, same.interval)
+        yield f"score, second less first: {signed(same.difference)} points [{low}, {high}]"
+    yield f"verdict: {same.verdict}"
+    for way, groups in same.where.items():
         yield f"differ by {way}: " + ", ".join(
             f"{value} {100 * share:.1f}% of {n:,}" for value, (n, share) in groups.items()
         )
-    for number, suspect in enumerate(found.suspects, 1):
+    for number, suspect in enumerate(same.suspects, 1):
         yield f"check {number}: {suspect}"

@@ -153,9 +153,9 @@ def _value(row: Row, name: str) -> str:
 
 def _marks(out: Path, judged: Sequence[Row]) -> list[tuple[int, str]]:
     """Steps that every figure marks."""
-    found = [] if (best := chosen(out)) is None else [(best, "chosen")]
+    marks = [] if (best := chosen(out)) is None else [(best, "chosen")]
     turned = turn(judged)
-    return found if turned is None else [*found, (turned[1]["step"], "Original ↑ Augmented ↓")]
+    return marks if turned is None else [*marks, (turned[1]["step"], "Original ↑ Augmented ↓")]
 
 
 def _watched(judged: Sequence[Row], last: int, marks: Sequence[tuple[int, str]]) -> Markup | None:

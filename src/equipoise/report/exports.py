@@ -101,7 +101,7 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff
 
 def _json(value: object, indent: int | None = 2) -> str:
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def eval_results(run: Export) -> tuple[str, str]:

@@ -27,18 +27,18 @@ LONG = 6  # a figure with more rows has two columns
 
 def figures(chapter: Chapter, number: int) -> list[Markup]:
     """The figures that the chapter has numbers for, in the order of the story."""
-    found: list[Markup | None] = []
+    drawn: list[Markup | None] = []
     if has(chapter, "augmented"):
-        found.append(dumbbell(chapter, number))
+        drawn.append(dumbbell(chapter, number))
     if has(chapter, "original"):
-        found.append(orderings(chapter, number))
+        drawn.append(orderings(chapter, number))
     if has(chapter, "brittleness"):
-        found.append(plane(chapter))
-    found += chapter.kept
+        drawn.append(plane(chapter))
+    drawn += chapter.kept
     if has(chapter, "brittleness"):
-        found += [by_tag(chapter, number, tag) for tag in chapter.tags()]
-    found += [distributions(chapter), also_measured(chapter)]
-    return [one for one in found if one is not None]
+        drawn += [by_tag(chapter, number, tag) for tag in chapter.tags()]
+    drawn += [distributions(chapter), also_measured(chapter)]
+    return [drawing for drawing in drawn if drawing is not None]
 
 
 def has(chapter: Chapter, metric: str) -> bool:
@@ -104,29 +104,31 @@ def _words(numbers: Numbers) -> str:
 
 def orderings(chapter: Chapter, number: int) -> Markup | None:
     drawn = [(index, entry, shares(chapter.codes[index])) for index, entry in enumerate(chapter.entries)]
-    drawn = [one for one in drawn if one[2]]  # answers have no order
+    drawn = [share for share in drawn if share[2]]  # answers have no order
     if not drawn:
         return None
-    found = [one for _, _, one in drawn]
-    present = sorted({code for one in found for code in one})
+    counts = [count for _, _, count in drawn]
+    present = sorted({code for count in counts for code in count})
     rows = []
-    for index, entry, one in drawn:
+    for index, entry, of_run in drawn:
         parts, left = [], 0.0
         for code in present:
-            width = 100 * one.get(code, 0.0)
+            width = 100 * of_run.get(code, 0.0)
             if width:
                 parts.append(_segment(code, left, width, _items(code, number, index)))
             left += width
-        brittle = sum(value for code, value in one.items() if CLASSES[code].group == "brittle")
-        words = f"{entry.label}: " + ", ".join(f"{CLASSES[code].name} {100 * value:.1f}" for code, value in one.items())
+        brittle = sum(value for code, value in of_run.items() if CLASSES[code].group == "brittle")
+        words = f"{entry.label}: " + ", ".join(
+            f"{CLASSES[code].name} {100 * value:.1f}" for code, value in of_run.items()
+        )
         rows.append(row(entry.label, f"{100 * brittle:.1f} brittle", strip(30, *parts, label=words)))
     legend = []
     for code in present:
         name, group = CLASSES[code].name, CLASSES[code].group
         legend.append(el("span", el("i", class_=f"swatch o{code} {group}"), f"{name}: {group}", class_="key"))
     data = [
-        [entry.label, *(link(f"{100 * one.get(code, 0):.1f}", **_items(code, number, index)) for code in present)]
-        for index, entry, one in drawn
+        [entry.label, *(link(f"{100 * of_run.get(code, 0):.1f}", **_items(code, number, index)) for code in present)]
+        for index, entry, of_run in drawn
     ]
     plain = all(isinstance(entry.numbers, ItemNumbers) for entry in chapter.entries)
     averaged = "" if plain else " A plain mean over items, so it may differ from the table."
@@ -160,29 +162,29 @@ def _segment(code: int, left: float, width: float, to: dict[str, object]) -> Mar
 
 def by_tag(chapter: Chapter, number: int, tag: str) -> Markup | None:
     """Brittleness of each value of a tag, the largest groups first; None where fewer than two have any."""
-    found = {value: [entry.by.get(tag, {}).get(value) for entry in chapter.entries] for value in chapter.values(tag)}
+    by_value = {value: [entry.by.get(tag, {}).get(value) for entry in chapter.entries] for value in chapter.values(tag)}
     size: dict[str, int] = {}
-    for value, numbers in found.items():
-        known = [one for one in numbers if one]
-        if any(one["brittleness"] is not None for one in known):
-            size[value] = max(one.n_positives for one in known)
+    for value, numbers in by_value.items():
+        known = [measured for measured in numbers if measured]
+        if any(measured["brittleness"] is not None for measured in known):
+            size[value] = max(measured.n_positives for measured in known)
     values = sorted(size, key=lambda value: (-size[value], value))
     if len(values) < 2:
         return None
     shown = values[:MOST_VALUES]
-    most = top(one["brittleness"] or 0 for value in shown for one in found[value] if one)
+    most = top(measured["brittleness"] or 0 for value in shown for measured in by_value[value] if measured)
     to = {value: {"tag": chapter.tags().index(tag), "value": chapter.values(tag).index(value)} for value in values}
     rows = []
     for value in shown:
         name = link(printable(value), chapter=number, run=0, outcome="brittle", **to[value])
-        rows.append(row(name, f"n {size[value]:,}", _lanes(chapter, printable(value), found[value], most)))
+        rows.append(row(name, f"n {size[value]:,}", _lanes(chapter, printable(value), by_value[value], most)))
     more = f" The {len(shown)} largest groups; {len(values) - len(shown)} more are in the table."
     data = []
     for value in values:
         cells = [f"{printable(value)} (n {size[value]:,})"]
-        for run, one in enumerate(found[value]):
+        for run, measured in enumerate(by_value[value]):
             items = {"chapter": number, "run": run, "outcome": "brittle", **to[value]}
-            cells.append(link(percent(one, "brittleness"), **items) if one else "-")
+            cells.append(link(percent(measured, "brittleness"), **items) if measured else "-")
         data.append(cells)
     half = len(rows) if len(rows) <= LONG else (len(rows) + 1) // 2
     scale = axis([0, most / 2, most], 0, most)
@@ -198,11 +200,11 @@ def by_tag(chapter: Chapter, number: int, tag: str) -> Markup | None:
     )
 
 
-def _lanes(chapter: Chapter, value: str, found: Sequence[Numbers | None], most: float) -> Markup:
+def _lanes(chapter: Chapter, value: str, numbers_of: Sequence[Numbers | None], most: float) -> Markup:
     """One row of the figure: each model in a lane of its own."""
-    height = 6.0 + 13 * len(found)
+    height = 6.0 + 13 * len(numbers_of)
     marks = [line((x, x), (0, height), "grid") for x in (0, 50, 100)]
-    for index, (entry, numbers) in enumerate(zip(chapter.entries, found, strict=True)):
+    for index, (entry, numbers) in enumerate(zip(chapter.entries, numbers_of, strict=True)):
         if numbers is None or (brittle := numbers["brittleness"]) is None:
             continue
         shape, colour = model_mark(index)
@@ -228,7 +230,7 @@ def distributions(chapter: Chapter) -> Markup:
         if not len(values["caption"]):
             continue  # answers have no scores
         low, high = _range(values.values())
-        counts = {name: _heights(one, low, high) for name, one in values.items()}
+        counts = {name: _heights(scores_of_kind, low, high) for name, scores_of_kind in values.items()}
         most = max(float(count.max()) for count in counts.values()) or 1.0
         curves = [_steps(counts[name] / most, name) for name in PARTS if len(values[name])]
         label = f"{entry.label}: {', '.join(PARTS.values())}"
@@ -262,10 +264,10 @@ def _heights(values: Floats, low: float, high: float) -> Floats:
 
 def _range(values: Iterable[Floats]) -> tuple[float, float]:
     """From the lowest to the highest thousandth; what lies outside is put at the ends."""
-    found = np.concatenate(list(values))
-    if not len(found):
+    scores = np.concatenate(list(values))
+    if not len(scores):
         return -1.0, 1.0
-    low, high = np.quantile(found, [0.002, 0.998]).tolist()
+    low, high = np.quantile(scores, [0.002, 0.998]).tolist()
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
 
@@ -283,17 +285,17 @@ def _quantiles(values: Floats) -> list[str]:
 
 def also_measured(chapter: Chapter) -> Markup | None:
     """Which image a text prefers, and the papers' own metrics: a table of its own; None where there are none."""
-    found = []
+    cells = []
     for entry in chapter.entries:
         sides = shown([entry.numbers.metrics], "images")
-        found.append({row.title: percent(entry.numbers, row.name) for row in sides})
+        cells.append({row.title: percent(entry.numbers, row.name) for row in sides})
         for overall in (record.metrics.overall.metrics for record in entry.run.records):
-            found[-1] |= {row.title: in_words(row, overall[row.name]) for row in shown([overall], "paper")}
-    columns = list(dict.fromkeys(name for one in found for name in one))
+            cells[-1] |= {row.title: in_words(row, overall[row.name]) for row in shown([overall], "paper")}
+    columns = list(dict.fromkeys(name for row_cells in cells for name in row_cells))
     if not columns:
         return None
-    models = zip(chapter.entries, found, strict=True)
-    rows = [[entry.label, *(one.get(name, "-") for name in columns)] for entry, one in models]
+    models = zip(chapter.entries, cells, strict=True)
+    rows = [[entry.label, *(row_cells.get(name, "-") for name in columns)] for entry, row_cells in models]
     words = "Asked of the pictures where items have others, and the metrics that the paper of the test set defines."
     head = el("figcaption", el("h3", "Also measured"), el("p", f"{words} Percent [95% interval]; ranks as they are."))
     return el("figure", head, el("div", table(["model", *columns], rows), class_="scroll"), class_="wide")

@@ -100,7 +100,11 @@ def _rule_line(metrics: Metrics, average: str | None) -> list[str]:
         return []
     headline = metrics.by_rule(average)
     rules = {"items": metrics.overall, **metrics.averages}
-    others = [f"{rule} {percent(one, 'original')}" for rule, one in rules.items() if one != headline]
+    others = [
+        f"{rule} {percent(average_numbers, 'original')}"
+        for rule, average_numbers in rules.items()
+        if average_numbers != headline
+    ]
     words = f"headline by {average_words(headline)}"
     if isinstance(headline, MacroNumbers):  # the two rows differ, and a reader asks why
         words += ", each with the same weight; overall gives every item the same weight"
@@ -124,11 +128,11 @@ def chance_line(numbers: Numbers, declared: Mapping[str, float]) -> str:
 
 def graded_line(numbers: ItemNumbers) -> str:
     """The graded numbers of all items, in a line by item and one by pair of texts; "" where none were recorded."""
-    found = numbers.metrics
+    measured = numbers.metrics
 
     def said(names: Sequence[str]) -> list[str]:
-        rows = [info(name) for name in names if name in found]
-        return [f"{row.title} {in_words(row, found[row.name]).partition(' ')[0]}" for row in rows]
+        rows = [info(name) for name in names if name in measured]
+        return [f"{row.title} {in_words(row, measured[row.name]).partition(' ')[0]}" for row in rows]
 
     spread, ours = numbers["spread"], said(("margin", "margin_positive", "change"))
     lgip = said(("invariance_error", "sensitivity_gap", "positive_rate"))
@@ -223,9 +227,9 @@ def answer_rows(numbers: Numbers, names: Sequence[str] | None = None) -> list[li
     """Each metric of answers with its interval, n, chance and meaning."""
     rows = []
     for name in [row.name for row in shown([numbers.metrics], "answers")] if names is None else names:
-        if (found := numbers.metrics.get(name)) is not None:
-            by_chance = "-" if found.chance is None else f"{100 * found.chance:.1f}"
-            row = info(name, found)
+        if (number := numbers.metrics.get(name)) is not None:
+            by_chance = "-" if number.chance is None else f"{100 * number.chance:.1f}"
+            row = info(name, number)
             rows.append([row.title, percent(numbers, name), f"{numbers.count(name):,}", by_chance])
             rows[-1].append(_MEANINGS.get(name, row.meaning))
     return rows

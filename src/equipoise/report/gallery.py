@@ -64,7 +64,7 @@ def build_gallery(
 def frames(chapters: Sequence[Chapter]) -> Json:
     """A gallery without an item yet: what the filters need."""
     return {
-        "classes": [{"name": one.name, "group": one.group} for one in CLASSES],
+        "classes": [{"name": kind.name, "group": kind.group} for kind in CLASSES],
         "outcomes": {name: {"words": words, "codes": codes} for name, (words, codes) in OUTCOMES.items()},
         "chapters": [_frame(chapter) for chapter in chapters],
         "pictures": [],
@@ -101,17 +101,17 @@ def choose(chapter: Chapter, seed: int = 0) -> Iterator[int]:
     order = np.random.default_rng(seed).permutation(len(chapter.ids))
     classes = [order[mask[order]] for mask in _classes(chapter)]
     members = np.zeros((len(chapter.ids), len(classes)), dtype=bool)
-    for column, found in enumerate(classes):
-        members[found, column] = True
+    for column, items in enumerate(classes):
+        members[items, column] = True
     have = np.zeros(len(classes), dtype=np.int64)
     place = [0] * len(classes)
     taken = np.zeros(len(chapter.ids), dtype=bool)
     for wanted in count(1):
-        if taken.all() or all(place[column] >= len(found) for column, found in enumerate(classes)):
+        if taken.all() or all(place[column] >= len(items) for column, items in enumerate(classes)):
             return
-        for column, found in enumerate(classes):
-            while have[column] < wanted and place[column] < len(found):
-                item = int(found[place[column]])
+        for column, items in enumerate(classes):
+            while have[column] < wanted and place[column] < len(items):
+                item = int(items[place[column]])
                 place[column] += 1
                 if not taken[item]:
                     taken[item] = True
@@ -121,18 +121,18 @@ def choose(chapter: Chapter, seed: int = 0) -> Iterator[int]:
 
 def _classes(chapter: Chapter) -> list[Bools]:
     codes = chapter.codes
-    found: list[Bools] = [one == number for one in codes for number in range(NOT_COMPARED)]
-    right = [np.isin(one, OUTCOMES["right"][1]) for one in codes]
-    seen = [one != NOT_COMPARED for one in codes]
-    found += [right[a] & ~right[b] & seen[b] for a, b in permutations(range(len(codes)), 2)]
-    breaks = [np.isin(one, OUTCOMES["brittle"][1]) for one in codes]
-    found += [breaks[b] & ~breaks[a] & seen[a] for a, b in permutations(range(len(codes)), 2)]
+    masks: list[Bools] = [codes_of_run == number for codes_of_run in codes for number in range(NOT_COMPARED)]
+    right = [np.isin(codes_of_run, OUTCOMES["right"][1]) for codes_of_run in codes]
+    seen = [codes_of_run != NOT_COMPARED for codes_of_run in codes]
+    masks += [right[a] & ~right[b] & seen[b] for a, b in permutations(range(len(codes)), 2)]
+    breaks = [np.isin(codes_of_run, OUTCOMES["brittle"][1]) for codes_of_run in codes]
+    masks += [breaks[b] & ~breaks[a] & seen[a] for a, b in permutations(range(len(codes)), 2)]
     brittle = np.any(breaks, axis=0)
     for tag in chapter.tags():
         codes_of = chapter.tagged(tag)
-        found += [brittle & (codes_of == number) for number in range(len(chapter.values(tag)))]
-    found.append(np.ones(len(chapter.ids), dtype=bool))  # what is in no class, last
-    return [mask for mask in found if mask.any()]
+        masks += [brittle & (codes_of == number) for number in range(len(chapter.values(tag)))]
+    masks.append(np.ones(len(chapter.ids), dtype=bool))  # what is in no class, last
+    return [mask for mask in masks if mask.any()]
 
 
 def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[Json], int]:
@@ -143,15 +143,15 @@ def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[Json], int]:
         if len(chosen) == MOST_ITEMS:
             break
     shown = _shown(chapter, set(chosen))
-    found: list[Json] = []
+    entries: list[Json] = []
     size = 0
     for item in chosen:
         entry = item_entry(chapter, item, shown.get(item))
         size += len(json.dumps(entry))
-        if size > budget and found:
+        if size > budget and entries:
             break
-        found.append(entry)
-    return found, size
+        entries.append(entry)
+    return entries, size
 
 
 def item_entry(chapter: Chapter, item: int, shown: Shown | None) -> Json:
@@ -188,7 +188,7 @@ def _short(score: float) -> float:
 
 def _shown(chapter: Chapter, wanted: set[int]) -> dict[int, Shown]:
     """Number of an item -> its texts and boxes, as the run folders have them."""
-    found: dict[int, Shown] = {}
+    shown: dict[int, Shown] = {}
     lines_of: dict[Path, set[int] | None] = {}  # what to read of each folder; None: all, of several benchmarks
     for entry, places in zip(chapter.entries, chapter.places, strict=True):
         folders = _folders(entry.run.folder)
@@ -196,13 +196,13 @@ def _shown(chapter: Chapter, wanted: set[int]) -> dict[int, Shown]:
         for folder in folders:
             lines_of.setdefault(folder, wanted_lines if len(folders) == 1 else None)
     for folder, lines in lines_of.items():
-        if len(found) == len(wanted):
+        if len(shown) == len(wanted):
             break
         for line in read_shown(folder, lines):
             number = _number(chapter, folder, line.id)
             if number in wanted and line.texts:
-                found[number] = line
-    return found
+                shown[number] = line
+    return shown
 
 
 def _texts(line: Shown | None) -> list[Any] | None:
@@ -216,19 +216,19 @@ def _texts(line: Shown | None) -> list[Any] | None:
 
 def _others(chapter: Chapter, row: ItemScores, item: int, boxes: Sequence[list[float] | None]) -> list[Json]:
     """The alternative images of an item: whether the caption describes them, and what each model gave it there."""
-    found = []
+    others = []
     for place, (right, other) in enumerate(_alternatives(row)):
-        given = [None if one is None else _alternatives(one)[place][1].caption for one in chapter.rows(item)]
-        one: Json = {"right": right, "path": printable(other.image or "")}
-        one["scores"] = [None if score is None else _short(score) for score in given]
+        given = [None if scored is None else _alternatives(scored)[place][1].caption for scored in chapter.rows(item)]
+        entry: Json = {"right": right, "path": printable(other.image or "")}
+        entry["scores"] = [None if score is None else _short(score) for score in given]
         if place < len(boxes) and boxes[place]:
-            one["box"] = boxes[place]
-        found.append(one)
-    return found
+            entry["box"] = boxes[place]
+        others.append(entry)
+    return others
 
 
 def _alternatives(row: ItemScores) -> list[tuple[bool, ImageScores]]:
-    return [(True, one) for one in row.positive_images] + [(False, one) for one in row.negative_images]
+    return [(True, one) for one in row.positive_images] + [(False, image) for image in row.negative_images]
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -293,19 +293,19 @@ def pictures_of(row: ItemScores) -> list[str | None]:
 
 def share_of(box: Sequence[float], size: tuple[int, int]) -> list[float]:
     """Left, top, width and height in percent of the picture, as far as they lie in it."""
-    found = []
+    shares = []
     for start, length, whole in zip(box[:2], box[2:], size, strict=True):
         first = min(max(100 * start / whole, 0.0), 100.0)
         last = min(max(100 * (start + length) / whole, 0.0), 100.0)
-        found.append((round(first, 2), round(last - first, 2)))
-    (left, width), (top, height) = found
+        shares.append((round(first, 2), round(last - first, 2)))
+    (left, width), (top, height) = shares
     return [left, top, width, height]
 
 
 def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: list[str]) -> list[ImageSource]:
     if images is not None:
         return [open_source(images)]
-    found: list[ImageSource] = []
+    sources: list[ImageSource] = []
     places = dict.fromkeys(
         from_run(record.arguments.get("images"), entry.run.folder)
         for entry in chapter.entries
@@ -315,13 +315,13 @@ def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: l
     for place in places:
         try:
             if place is not None:
-                found.append(open_source(place))
+                sources.append(open_source(place))
         except UserError as error:
             wrong.append(str(error))
-    if not found:
+    if not sources:
         why = wrong[0] if wrong else "the runs name no folder of images"
         notes.append(printable(f"{chapter.title}: no pictures ({why}). Say where they are: --images DIR"))
-    return found
+    return sources
 
 
 def from_run(place: object, folder: Path) -> str | None:

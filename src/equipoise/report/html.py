@@ -145,9 +145,11 @@ def policy(script: str, remote: bool) -> str:
 
 def templates(package: str) -> Environment:
     """The templates of a room: text is escaped, and a name that is missing is an error."""
-    found = Environment(loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    found.filters["code"] = _code
-    return found
+    environment = Environment(
+        loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters["code"] = _code
+    return environment
 
 
 def _code(text: str) -> Markup:

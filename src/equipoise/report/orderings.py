@@ -48,7 +48,7 @@ NO_POSITIVE = {number for name, number in _NUMBER.items() if name.endswith("no p
 
 def _codes(groups: Iterable[Group]) -> list[int]:
     chosen = set(groups)
-    return [number for number, one in enumerate(CLASSES) if one.group in chosen and number not in NO_POSITIVE]
+    return [number for number, kind in enumerate(CLASSES) if kind.group in chosen and number not in NO_POSITIVE]
 
 
 OUTCOMES: dict[str, tuple[str, list[int]]] = {  # key: what people read, and its classes; the filters of the gallery

@@ -138,7 +138,7 @@ def finding(chapter: Chapter) -> str:
     )
     chances = [entry.numbers.chance.get("original", chapter.chance.get("original")) for entry in known]
     guessed = [chance for chance in chances if chance is not None]
-    if len(guessed) == len(known) and all(_low(one) <= chance for one, chance in zip(known, guessed, strict=True)):
+    if len(guessed) == len(known) and all(_low(entry) <= chance for entry, chance in zip(known, guessed, strict=True)):
         ahead += f". No model is significantly above chance ({100 * guessed[0]:.1f}%)"
     steady = min(known, key=_brittleness)
     if share(steady.numbers, "brittleness") != share(best.numbers, "brittleness"):
@@ -163,17 +163,20 @@ def _ahead(chapter: Chapter, best: Entry, others: Sequence[Entry]) -> str:
     if chapter.change is not None:
         change = chapter.change.changes["original"]
         if best is chapter.entries[0]:
-            turned = {"difference": -change.difference, "interval": Interval(*(-one for one in change.interval[::-1]))}
+            turned = {
+                "difference": -change.difference,
+                "interval": Interval(*(-bound for bound in change.interval[::-1])),
+            }
             change = change.model_copy(update=turned)
         word = "is" if change.significant else "is not"
         other = f"{others[0].label} ({change_words(change)})"
         return f". {best.label} {word} significantly ahead of {other} (Original accuracy, points, paired)"
     try:
         _, path, least = rule_of(best.run, None)
-        changes = [compare_models([one.run], [best.run], 0, path, least)["original"] for one in others]
+        changes = [compare_models([entry.run], [best.run], 0, path, least)["original"] for entry in others]
     except UserError:  # other items, photos or no record of a rule
         return f". These runs cannot be paired, so whether {best.label} is ahead is unknown"
-    known = [(one.label, change) for one, change in zip(others, changes, strict=True) if change is not None]
+    known = [(entry.label, change) for entry, change in zip(others, changes, strict=True) if change is not None]
     adjusted = holm([1.0 if change.p is None else change.p for _, change in known])
     behind: list[str] = []
     unclear: list[str] = []
@@ -239,10 +242,10 @@ def _swatches() -> str:
     """The colour of every class of items: of its group, the second of a group lighter."""
     seen: dict[str, int] = {}
     rules = []
-    for number, one in enumerate(CLASSES):
-        tone = seen.setdefault(one.group, 0)
-        seen[one.group] += 1
-        rules.append(f".o{number}{{--tone:var(--{one.group}{min(tone, 1)});--on:var(--on{min(tone, 1)})}}")
+    for number, kind in enumerate(CLASSES):
+        tone = seen.setdefault(kind.group, 0)
+        seen[kind.group] += 1
+        rules.append(f".o{number}{{--tone:var(--{kind.group}{min(tone, 1)});--on:var(--on{min(tone, 1)})}}")
     return "".join(rules)
 
 
@@ -286,16 +289,16 @@ def _table_groups(table: Table) -> list[Group]:
 
 def _example(chapters: Sequence[Chapter], gallery: Gallery) -> dict[str, Any] | None:
     """The first chosen item, with a picture if one has it, that some model is brittle on: the page begins with it."""
-    found = [
+    examples = [
         (chapter, run, item)
         for chapter, part in zip(chapters, gallery.data["chapters"], strict=True)
         for item in part["items"]
         for run, codes in enumerate(chapter.codes)
         if item["texts"] and CLASSES[codes[item["i"]]].group == "brittle"
     ]
-    if not found:
+    if not examples:
         return None
-    chapter, run, item = next((one for one in found if "picture" in one[2]), found[0])
+    chapter, run, item = next((example for example in examples if "picture" in example[2]), examples[0])
     caption, positives, negatives = item["texts"]
     row = list(chapter.rows(item["i"]))[run]
     assert row is not None  # it is brittle, so it was scored
@@ -338,7 +341,7 @@ def audit_html(audit: Audit, items: Sequence[Item], images: Path | None = None) 
     from equipoise.audit.page import advice, headline, rest
 
     known = {item.id: item for item in items}
-    bad = {one.id for one in audit.bad}
+    bad = {case.id for case in audit.bad}
     sources = [] if images is None else [open_source(images)]
     good = "".join(f"{json.dumps(item.to_json(), ensure_ascii=False)}\n" for item in items if item.id not in bad)
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(rest(audit))
@@ -348,8 +351,8 @@ def audit_html(audit: Audit, items: Sequence[Item], images: Path | None = None) 
         headline=headline(audit),
         advice=advice(audit),
         counts=[(check.title, len(check.found)) for check in audit.checks if check.bad and check.found],
-        cases=[(one, known[one.id], picture_of(known[one.id], sources)) for one in audit.bad[:MOST_BAD]],
-        ids=_file("".join(f"{one.id}\n" for one in audit.bad)),
+        cases=[(case, known[case.id], picture_of(known[case.id], sources)) for case in audit.bad[:MOST_BAD]],
+        ids=_file("".join(f"{case.id}\n" for case in audit.bad)),
         good=_file(good) if len(good) <= MOST_CLEANED else "",
         body=Markup(re.sub("<table>.*?</table>", _labelled, body, flags=re.DOTALL)),
         style=page_part("report.css"),
@@ -361,8 +364,8 @@ def _file(text: str) -> str:
     return f"data:text/plain;base64,{base64.b64encode(text.encode()).decode()}"
 
 
-def _labelled(found: re.Match[str]) -> str:
+def _labelled(match: re.Match[str]) -> str:
     """The table with the name of its column at each cell, which a phone shows above it."""
-    names = cycle(re.findall("<th[^>]*>(.*?)</th>", found[0]))
-    table = re.sub("<td", lambda _: f'<td data-name="{next(names)}"', found[0]).replace("<table>", "", 1)
+    names = cycle(re.findall("<th[^>]*>(.*?)</th>", match[0]))
+    table = re.sub("<td", lambda _: f'<td data-name="{next(names)}"', match[0]).replace("<table>", "", 1)
     return f'<div class="scroll"><table class="stack">{table}</div>'

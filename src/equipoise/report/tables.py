@@ -74,7 +74,10 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             benchmark=name,
             model=spec,
             average=average_words(numbers) if record.kind == "items" else record.kind,
-            averages={rule: one.model_dump(mode="json") for rule, one in metrics.averages.items()} or None,
+            averages={
+                rule: numbers_of_rule.model_dump(mode="json") for rule, numbers_of_rule in metrics.averages.items()
+            }
+            or None,
             chance=by_chance(numbers, record.benchmark.chance),
             skipped=record.n.skipped,
             checked=record.preflight.words() if record.preflight else None,
@@ -125,8 +128,8 @@ def metrics_rows(
             Line(benchmark or "headline", shown, benchmark, average=average_words(shown), also=also(summary, shown))
         ]
         lines += [
-            Line(f"average={name}", one, benchmark, average=average_words(one))
-            for name, one in summary.averages.items()
+            Line(f"average={name}", average, benchmark, average=average_words(average))
+            for name, average in summary.averages.items()
         ]
     lines.append(Line("overall", summary.overall))
     for tag, values in summary.by.items():
@@ -206,7 +209,7 @@ def _set_table(line: Line, form: Format, caption: str) -> str:
 
 def columns_of(numbers: Sequence[Numbers], side: str) -> dict[str, tuple[MetricInfo, MetricInfo | None]]:
     """The columns of a table by their heads: a metric, and the one that stands behind it in brackets: Aug. (drop)."""
-    rows = shown((one.metrics for one in numbers), side, always=True)
+    rows = shown((row_numbers.metrics for row_numbers in numbers), side, always=True)
     behind = {row.less: row for row in rows if row.less is not None}
     return {
         f"{row.short} (drop)" if row.name in behind else row.short: (row, behind.get(row.name))
@@ -223,12 +226,12 @@ def some_without_positive(numbers: Numbers, side: str = "") -> bool:
 
 def _shares(line: Line, columns: Mapping[str, tuple[MetricInfo, MetricInfo | None]]) -> list[str]:
     """'61.6 [60.9, 62.3] (14.8) ab': the drop as everywhere Original minus Augmented, which is never below zero."""
-    numbers, letters, found = line.numbers, line.letters or {}, []
+    numbers, letters, cells = line.numbers, line.letters or {}, []
     for row, behind in columns.values():
         less = numbers[behind.name] if behind is not None else None
         drop = "" if less is None else f"({signed(less).lstrip('+')})"
-        found.append(" ".join(filter(None, (percent(numbers, row.name), drop, letters.get(row.name)))))
-    return found
+        cells.append(" ".join(filter(None, (percent(numbers, row.name), drop, letters.get(row.name)))))
+    return cells
 
 
 def _cells(
@@ -263,11 +266,12 @@ def _blind_cells(blind: BlindNumbers | None) -> tuple[str, str]:
 def baselines_words(blind: BlindNumbers) -> str:
     """'blind:length 17.2 / 14.1, ...': the same whatever the model, as they are asked about the texts alone."""
 
-    def share(found: Mapping[str, Number], name: str) -> str:
-        return f"{100 * found[name].value:.1f}" if name in found else "-"
+    def share(numbers: Mapping[str, Number], name: str) -> str:
+        return f"{100 * numbers[name].value:.1f}" if name in numbers else "-"
 
     return ", ".join(
-        f"{name} {share(one, 'original')} / {share(one, 'augmented')}" for name, one in blind.baselines.items()
+        f"{name} {share(baseline, 'original')} / {share(baseline, 'augmented')}"
+        for name, baseline in blind.baselines.items()
     )
 
 
@@ -289,8 +293,8 @@ def _score(value: float | None) -> str:
 
 def percent(numbers: Numbers, name: str, digits: int = 1) -> str:
     """'61.6 [60.9, 62.3]' of a fraction and its interval."""
-    found = numbers.metrics.get(name)
-    return in_percent(found.value, found.interval, digits) if found else "-"
+    number = numbers.metrics.get(name)
+    return in_percent(number.value, number.interval, digits) if number else "-"
 
 
 _FORMATS = {"score": ".4g", "spread": ".2f", "rank": ".1f", "count": ",.0f"}
@@ -309,7 +313,7 @@ def share(numbers: Numbers, name: str) -> str:
 
 
 def in_percent(value: float, interval: Interval | None, digits: int = 1) -> str:
-    shown = [f"{100 * one:.{digits}f}" for one in (value, *(interval or ()))]
+    shown = [f"{100 * bound:.{digits}f}" for bound in (value, *(interval or ()))]
     return f"{shown[0]} [{shown[1]}, {shown[2]}]" if interval else shown[0]
 
 
@@ -323,8 +327,12 @@ def _csv(lines: Sequence[Line]) -> str:
     about = ("benchmark", "label", "reported", "average", "n", "n_positives", "skipped", "ties", "checked")
     fields = [name for name in about if name == "n_positives" or any(name in row for row in rows)]
     numbers = [line.numbers for line in lines]
-    sides = ["texts", *(["images"] if any(one.image_ties is not None for one in numbers) else []), "sets"]
-    sides += ["answers"] if shown((one.metrics for one in numbers), "answers") else []
+    sides = [
+        "texts",
+        *(["images"] if any(row_numbers.image_ties is not None for row_numbers in numbers) else []),
+        "sets",
+    ]
+    sides += ["answers"] if shown((row_numbers.metrics for row_numbers in numbers), "answers") else []
     for side in sides:
         metrics = shown((line.numbers.metrics for line in lines), side, always=True)
         fields += ["image_n", "image_ties"] if side == "images" else []

@@ -92,20 +92,20 @@ def _ends(interval: Interval | None) -> tuple[float, ...]:
 
 
 def _marks(chapter: Chapter) -> list[Mark]:
-    found = []
+    marks = []
     for index, entry in enumerate(chapter.entries):
         x, y = entry.numbers[ACROSS], entry.numbers[UP]
         if x is not None and y is not None:
             spread = (entry.numbers.interval(ACROSS), entry.numbers.interval(UP))
-            found.append(Mark(entry.label, x, y, *model_mark(index), spread))
+            marks.append(Mark(entry.label, x, y, *model_mark(index), spread))
     if {ACROSS, UP} <= set(chapter.chance):
-        found.append(Mark("chance", chapter.chance[ACROSS], chapter.chance[UP], "cross", "plain"))
+        marks.append(Mark("chance", chapter.chance[ACROSS], chapter.chance[UP], "cross", "plain"))
     for point in chapter.points:
         if {ACROSS, UP} <= set(point.metrics):
             label, x, y = printable(point.label), point.metrics[ACROSS], point.metrics[UP]
             spread = (point.intervals.get(ACROSS), point.intervals.get(UP))
-            found.append(Mark(label, x, y, "star", "plain", spread, printable(point.source)))
-    return found
+            marks.append(Mark(label, x, y, "star", "plain", spread, printable(point.source)))
+    return marks
 
 
 def _plot(marks: Sequence[Mark], ticks: Sequence[float], ends: tuple[float, float], names: tuple[str, str]) -> Markup:
@@ -141,7 +141,7 @@ def _labels(places: Sequence[tuple[str, float, float]]) -> list[Markup]:
     Letters are taken for 1.5 percent of the width, which is that of a figure on a desk; a phone has the legend alone.
     """
     taken = [(x - 1.5, x + 1.5, y - 7, y + 7) for _, x, y in places]
-    found = []
+    placed = []
     for label, x, y in places:
         width = 1.5 * len(label)
         for anchor, dx, dy in (("start", 8, -8), ("end", -8, -8), ("start", 8, 17), ("end", -8, 17)):
@@ -154,9 +154,9 @@ def _labels(places: Sequence[tuple[str, float, float]]) -> list[Markup]:
             ):
                 continue
             taken.append(box)
-            found.append(el("text", label, x=f"{x:.2f}%", dx=dx, y=y + dy, text_anchor=anchor, class_="label"))
+            placed.append(el("text", label, x=f"{x:.2f}%", dx=dx, y=y + dy, text_anchor=anchor, class_="label"))
             break
-    return found
+    return placed
 
 
 FIRST = {"classification": "accuracy@1", "retrieval": "text_to_image_recall@1", "ratings": "spearman"}  # what is drawn
@@ -175,16 +175,16 @@ def with_retention(chapters: Sequence[Chapter], folders: Sequence[Path]) -> list
     """The chapters, each with a figure for every set (retrieval, classification, ratings) of its models below the
     folders. Whose run it is, the weights say; where they are not recorded, the spec does."""
     places = dict.fromkeys(folders)
-    found = [(place, record) for place, record in find_runs(list(places)) if record.kind in FIRST]
-    if not found:
+    runs = [(place, record) for place, record in find_runs(list(places)) if record.kind in FIRST]
+    if not runs:
         return list(chapters)
     known = {_identity(entry.run.records[0].model) for chapter in chapters for entry in chapter.entries}
-    lost = [str(place) for place, record in found if _identity(record.model) not in known]
+    lost = [str(place) for place, record in runs if _identity(record.model) not in known]
     notes = [f"No run of the model, so not shown: {', '.join(lost)}."] if lost else []
     with_figures = []
     for chapter in chapters:
-        figures = [retention(chapter, kept) for kept in _kept(chapter, found)]
-        drawn = [one for one in figures if one is not None]
+        figures = [retention(chapter, kept) for kept in _kept(chapter, runs)]
+        drawn = [drawing for drawing in figures if drawing is not None]
         with_figures.append(replace(chapter, kept=drawn, notes=[*chapter.notes, *notes]))
     return with_figures
 
@@ -193,11 +193,11 @@ def _identity(card: ModelCard) -> str:
     return sha256_json(of_card(card.model_dump(mode="json", exclude={"device"})) or card.spec)
 
 
-def _kept(chapter: Chapter, found: Sequence[tuple[Path, RunRecord]]) -> list[Kept]:
+def _kept(chapter: Chapter, runs: Sequence[tuple[Path, RunRecord]]) -> list[Kept]:
     sets: dict[tuple[str, str], Kept] = {}
     for number, entry in enumerate(chapter.entries):
         wanted = _identity(entry.run.records[0].model)
-        for place, record in found:
+        for place, record in runs:
             if record.kind in FIRST and _identity(record.model) == wanted:
                 key = (record.kind, record.benchmark.items_sha256)
                 title = f"{record.benchmark.name} ({record.kind})"
@@ -214,10 +214,10 @@ def retention(chapter: Chapter, kept: Kept) -> Markup | None:
     base = min(kept.runs)
     for number, (place, record) in kept.runs.items():
         entry = chapter.entries[number]
-        one, y = record.metrics.overall.metrics.get(first), entry.numbers[metric]
-        if one is not None and y is not None:
-            spread = (one.interval, entry.numbers.interval(metric))
-            marks.append(Mark(entry.label, one.value, y, *model_mark(number), spread))
+        x, y = record.metrics.overall.metrics.get(first), entry.numbers[metric]
+        if x is not None and y is not None:
+            spread = (x.interval, entry.numbers.interval(metric))
+            marks.append(Mark(entry.label, x.value, y, *model_mark(number), spread))
         changes = _changes(kept.runs[base][0], place) if number != base else {}
         cells = []
         for name in shown:
@@ -269,11 +269,11 @@ def check_drawing(name: str, out: Path | None) -> Path:
 
 
 def write_drawing(out: Path, chapters: Sequence[Chapter]) -> None:
-    drawn = [chapter for chapter in chapters if any(one.numbers[UP] is not None for one in chapter.entries)]
+    drawn = [chapter for chapter in chapters if any(entry.numbers[UP] is not None for entry in chapter.entries)]
     if len(drawn) != 1:
-        found = ", ".join(printable(chapter.title) for chapter in drawn) or "none"
+        titles = ", ".join(printable(chapter.title) for chapter in drawn) or "none"
         raise UserError(
-            f"--figure plane: expected runs of one benchmark with hard positives, found {found}. Name the folders of "
+            f"--figure plane: expected runs of one benchmark with hard positives, found {titles}. Name the folders of "
             "one benchmark alone"
         )
     text = drawing(drawn[0])

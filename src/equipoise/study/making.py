@@ -105,14 +105,14 @@ def _texts(item: Item, ask: Ask, rng: np.random.Generator) -> list[Wording]:
     For a pair: the caption and one other, positive or negative with equal odds if there are both."""
     caption = Wording(role="c", text=item.caption)
     kinds = [
-        [Wording(role="p", text=one.text) for one in item.positives],
-        [Wording(role="n", text=one.text) for one in item.negatives],
+        [Wording(role="p", text=text.text) for text in item.positives],
+        [Wording(role="n", text=text.text) for text in item.negatives],
     ]
     kinds = [[kind[place] for place in rng.permutation(len(kind)).tolist()] for kind in kinds if kind]
     if ask == "pairs":
         texts = [caption, kinds[int(rng.integers(len(kinds)))][0]]
     else:
-        first, rest = [kind[0] for kind in kinds], [one for kind in kinds for one in kind[1:]]
+        first, rest = [kind[0] for kind in kinds], [text for kind in kinds for text in kind[1:]]
         rest = [rest[place] for place in rng.permutation(len(rest)).tolist()]
         texts = [caption, *first, *rest][:MOST_TEXTS]
     return [texts[place] for place in rng.permutation(len(texts)).tolist()]
@@ -121,7 +121,7 @@ def _texts(item: Item, ask: Ask, rng: np.random.Generator) -> list[Wording]:
 def _copy(refs: Sequence[ImageRef], source: ImageSource, folder: Path) -> list[Picture]:
     """Write the pictures under numbers: cut to their boxes, made smaller, and without metadata."""
     problems = Problems(f"pictures {source}")
-    found = []
+    pictures = []
     with progress(len(refs), "pictures", "pictures") as advance:
         for number, ref in enumerate(refs):
             try:
@@ -131,10 +131,10 @@ def _copy(refs: Sequence[ImageRef], source: ImageSource, folder: Path) -> list[P
             else:
                 with atomic_write(folder / picture_name(number), "wb", flush=False) as handle:
                     handle.write(data)
-                found.append(Picture(path=ref.path, box=ref.box, sha256=hashlib.sha256(data).hexdigest()))
+                pictures.append(Picture(path=ref.path, box=ref.box, sha256=hashlib.sha256(data).hexdigest()))
             advance(1)
     problems.raise_if_any("A study needs all of its pictures; `equipoise bench check` lists what is missing.")
-    return found
+    return pictures
 
 
 def _small(image: Image.Image) -> bytes:

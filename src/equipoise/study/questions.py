@@ -128,7 +128,7 @@ def shown_order(study: Study, annotator: str, question: Question) -> list[int]:
 
 def question_order(study: Study, annotator: str) -> list[Question]:
     """A different order for each annotator, so that no question is always the last."""
-    return sorted(study.questions, key=lambda one: drawn(study.seed, annotator, one.number, "question"))
+    return sorted(study.questions, key=lambda question: drawn(study.seed, annotator, question.number, "question"))
 
 
 def screen(study: Study, annotator: str) -> list[dict[str, object]]:
@@ -177,16 +177,16 @@ def in_study_order(study: Study, annotator: str, question: Question, value: Valu
 
 def read_answers(study: Study, paths: Sequence[Path]) -> dict[str, dict[int, Value]]:
     """The answers in the annotators' files: annotator -> question -> answer."""
-    found: dict[str, dict[int, Value]] = {}
+    answers: dict[str, dict[int, Value]] = {}
     for path in paths:
         annotator, given = _read_file(study, path)
-        if annotator in found:
+        if annotator in answers:
             raise UserError(
                 f"{path}: a second file of {annotator}; name only the newer one. Two people need a page each: "
                 "`equipoise study page FOLDER --annotator NAME`"
             )
-        found[annotator] = given
-    return found
+        answers[annotator] = given
+    return answers
 
 
 def _read_file(study: Study, path: Path) -> tuple[str, dict[int, Value]]:

@@ -86,12 +86,16 @@ class Score(_Part):
 
 
 def score(study: Study, answers: Answers, seed: int = 0) -> Score:
-    given = {name: one for name, one in sorted(answers.items()) if one}
+    given = {name: answered for name, answered in sorted(answers.items()) if answered}
     if not given:
         raise UserError("these files have no answers")
-    judged = {name: _judged(study, one) for name, one in given.items()}
-    several = [one.number for one in study.questions if sum(one.number in found for found in judged.values()) > 1]
-    points = {number: _points([found[number] for found in judged.values() if number in found]) for number in several}
+    judged = {name: _judged(study, answered) for name, answered in given.items()}
+    several = [
+        question.number
+        for question in study.questions
+        if sum(question.number in of_one for of_one in judged.values()) > 1
+    ]
+    points = {number: _points([of_one[number] for of_one in judged.values() if number in of_one]) for number in several}
     full = ("augmented", "original", "meaning")  # the first that a question has
     by: dict[str, dict[str, dict[str, Share]]] = {}
     for tag, groups in _groups(study, several).items():
@@ -104,8 +108,8 @@ def score(study: Study, answers: Answers, seed: int = 0) -> Score:
         benchmark=study.benchmark,
         questions=len(study.questions),
         answered_by_two=len(several),
-        annotators={name: _shares(study, found, seed) for name, found in judged.items()},
-        answered={name: len(one) for name, one in given.items()},
+        annotators={name: _shares(study, judgements, seed) for name, judgements in judged.items()},
+        answered={name: len(answered) for name, answered in given.items()},
         together=_shares(study, points, seed),
         by=by,
         alpha={name: krippendorff_alpha(units, level, seed) for name, (units, level) in _units(study, given).items()},
@@ -117,20 +121,20 @@ def score(study: Study, answers: Answers, seed: int = 0) -> Score:
     )
 
 
-def human_point(found: Score) -> Point:
+def human_point(score: Score) -> Point:
     """The annotators as a point in the report's chart of accuracy and Brittleness."""
-    if found.ask != "rank" or "brittleness" not in found.together:
+    if score.ask != "rank" or "brittleness" not in score.together:
         raise UserError(
             "--points: the chart needs items with hard positives that two annotators ranked; "
-            f"{found.answered_by_two} questions of this study have two answers"
+            f"{score.answered_by_two} questions of this study have two answers"
         )
-    shares = {name: found.together[name] for name in SHARES if name in found.together}
+    shares = {name: score.together[name] for name in SHARES if name in score.together}
     n = shares["brittleness"].n
     return Point(
         label="people",
-        benchmark=found.benchmark,
+        benchmark=score.benchmark,
         metrics={name: share.value for name, share in shares.items()},
-        source=f"equipoise study {found.study[:10]}: {len(found.answered)} annotators, {n} questions",
+        source=f"equipoise study {score.study[:10]}: {len(score.answered)} annotators, {n} questions",
         intervals={name: Interval(share.low, share.high) for name, share in shares.items()},
     )
 
@@ -142,12 +146,12 @@ def _judged(study: Study, given: Mapping[int, Value]) -> dict[int, dict[str, Any
         return {number: _read(study.questions[number], given[number]) for number in numbers}
     outcomes = outcomes_of([_as_scores(study.questions[number], given[number]) for number in numbers])
     columns = {name: METRICS[name].column(outcomes).tolist() for name in SHARES}
-    found: dict[int, dict[str, Any]] = {}
+    judged: dict[int, dict[str, Any]] = {}
     for place, number in enumerate(numbers):
-        found[number] = {name: column[place] for name, column in columns.items() if not math.isnan(column[place])}
+        judged[number] = {name: column[place] for name, column in columns.items() if not math.isnan(column[place])}
         if outcomes.has_positive[place]:
-            found[number] |= {"same_ranking": tuple(given[number]) if outcomes.augmented[place] else None}
-    return found
+            judged[number] |= {"same_ranking": tuple(given[number]) if outcomes.augmented[place] else None}
+    return judged
 
 
 def _as_scores(question: Question, ranks: Sequence[int]) -> ItemScores:
@@ -161,20 +165,20 @@ def _as_scores(question: Question, ranks: Sequence[int]) -> ItemScores:
 def _read(question: Question, value: Value) -> dict[str, float]:
     """A pair's answer: "meaning" is right if a positive means the same and a negative does not."""
     other = next(text.role for text in question.texts if text.role != "c")
-    found = {"meaning": float(value["same"] == ("yes" if other == "p" else "no"))}
-    found[f"meaning of {ROLES[other]}s"] = found["meaning"]
+    points = {"meaning": float(value["same"] == ("yes" if other == "p" else "no"))}
+    points[f"meaning of {ROLES[other]}s"] = points["meaning"]
     for name in ("grammatical", "plausible"):
         for text, said in zip(question.texts, value[name], strict=True):
-            found[f"{name} {ROLES[text.role]}s"] = float(said == "yes")
-    return found
+            points[f"{name} {ROLES[text.role]}s"] = float(said == "yes")
+    return points
 
 
-def _points(found: Sequence[Mapping[str, object]]) -> dict[str, float]:
+def _points(judgements: Sequence[Mapping[str, object]]) -> dict[str, float]:
     """For one question, the share of pairs of annotators that are both right (or one of them brittle)."""
-    pairs = math.comb(len(found), 2)
+    pairs = math.comb(len(judgements), 2)
     points: dict[str, float] = {}
-    for name in found[0]:
-        said = [one[name] for one in found]
+    for name in judgements[0]:
+        said = [judgement[name] for judgement in judgements]
         if name == "same_ranking":
             both = sum(math.comb(said.count(ranking), 2) for ranking in set(said) - {None})
         elif name in SOME:
@@ -187,14 +191,14 @@ def _points(found: Sequence[Mapping[str, object]]) -> dict[str, float]:
 
 def _shares(study: Study, points: Mapping[int, Mapping[str, object]], seed: int) -> dict[str, Share]:
     """Means over questions, with intervals over pictures and the same resamples for all names."""
-    names = list(dict.fromkeys(name for one in points.values() for name in one))
-    names = [name for name in names if not any(isinstance(one.get(name), tuple) for one in points.values())]
-    names = [name for name in names if any(one.get(name) is not None for one in points.values())]
+    names = list(dict.fromkeys(name for point in points.values() for name in point))
+    names = [name for name in names if not any(isinstance(point.get(name), tuple) for point in points.values())]
+    names = [name for name in names if any(point.get(name) is not None for point in points.values())]
     if not names:
         return {}
-    cluster = stats.numbered(study.questions[one].cluster for one in points)
-    there = np.array([[one.get(name) is not None for name in names] for one in points.values()], dtype=float)
-    values = np.array([[one.get(name) or 0.0 for name in names] for one in points.values()], dtype=float)
+    cluster = stats.numbered(study.questions[number].cluster for number in points)
+    there = np.array([[point.get(name) is not None for name in names] for point in points.values()], dtype=float)
+    values = np.array([[point.get(name) or 0.0 for name in names] for point in points.values()], dtype=float)
     whole = np.ones(len(points), dtype=bool)
     measured = stats.averaged(values, there, cluster, [whole], seed=seed)
     shares = {}
@@ -206,11 +210,11 @@ def _shares(study: Study, points: Mapping[int, Mapping[str, object]], seed: int)
 
 def _groups(study: Study, numbers: Sequence[int]) -> dict[str, dict[str, list[int]]]:
     """The numbers of questions by tag and value, for tags with 2 to MOST_GROUPS values."""
-    found: dict[str, dict[str, list[int]]] = {}
+    by_tag: dict[str, dict[str, list[int]]] = {}
     for number in numbers:
         for tag, value in study.questions[number].tags.items():
-            found.setdefault(tag, {}).setdefault(value, []).append(number)
-    return {tag: dict(sorted(groups.items())) for tag, groups in found.items() if 1 < len(groups) <= MOST_GROUPS}
+            by_tag.setdefault(tag, {}).setdefault(value, []).append(number)
+    return {tag: dict(sorted(groups.items())) for tag, groups in by_tag.items() if 1 < len(groups) <= MOST_GROUPS}
 
 
 def _units(study: Study, given: Answers) -> dict[str, tuple[list[Unit], Any]]:
@@ -223,7 +227,7 @@ def _units(study: Study, given: Answers) -> dict[str, tuple[list[Unit], Any]]:
         units.setdefault(name, ([], level))[0].append(Unit(question.cluster, values))
 
     for question in study.questions:
-        said = [one[question.number] for one in given.values() if question.number in one]
+        said = [answered[question.number] for answered in given.values() if question.number in answered]
         places = range(len(question.texts))
         if study.ask == "rank":
             middles = [_middles(ranks) for ranks in said]
@@ -245,31 +249,31 @@ def _middles(ranks: Sequence[int]) -> list[float]:
     return [sum(other < rank for other in ranks) + (1 + ranks.count(rank)) / 2 for rank in ranks]
 
 
-def as_text(found: Score) -> str:
-    answered = ", ".join(f"{name} {count:,}" for name, count in found.answered.items())
+def as_text(score: Score) -> str:
+    answered = ", ".join(f"{name} {count:,}" for name, count in score.answered.items())
     lines = [
-        f"study of {found.benchmark}: {found.questions:,} questions; answered: {answered}",
+        f"study of {score.benchmark}: {score.questions:,} questions; answered: {answered}",
         "percent [95% interval, pictures resampled]; a tie is never a win",
         "",
     ]
-    if found.together:
-        lines.append(f"two annotators, a point only if both are right ({found.answered_by_two:,} questions with two):")
-        lines += [_line(NAMES.get(name, name), share) for name, share in found.together.items()]
+    if score.together:
+        lines.append(f"two annotators, a point only if both are right ({score.answered_by_two:,} questions with two):")
+        lines += [_line(NAMES.get(name, name), share) for name, share in score.together.items()]
     else:
         lines.append("no question has two answers yet; each annotator alone:")
-    for value, shares in found.by.get("split", {}).items():
+    for value, shares in score.by.get("split", {}).items():
         lines += ["", f"split {value}:"]
         lines += [_line(NAMES.get(name, name), shares[name]) for name in IN_SPLITS if name in shares]
-    if others := [tag for tag in found.by if tag != "split"]:
+    if others := [tag for tag in score.by if tag != "split"]:
         lines += ["", f"by {', '.join(others)}: --json"]
-    for annotator, shares in found.annotators.items():
+    for annotator, shares in score.annotators.items():
         lines += ["", f"{annotator} alone:"]
         lines += [_line(name, share) for name, share in shares.items()]
     lines += ["", "agreement beyond chance (1: perfect, 0: chance):"]
-    lines += [_line_of(f"Krippendorff's alpha, {name}", one) for name, one in found.alpha.items()]
-    if found.lost:
-        more = f" and {len(found.lost) - 10:,} more (--json has all)" if len(found.lost) > 10 else ""
-        lines += ["", f"items where not both were right: {', '.join(found.lost[:10])}{more}"]
+    lines += [_line_of(f"Krippendorff's alpha, {name}", agreement) for name, agreement in score.alpha.items()]
+    if score.lost:
+        more = f" and {len(score.lost) - 10:,} more (--json has all)" if len(score.lost) > 10 else ""
+        lines += ["", f"items where not both were right: {', '.join(score.lost[:10])}{more}"]
     return "\n".join(lines)
 
 
@@ -277,11 +281,11 @@ def _line(name: str, share: Share) -> str:
     return f"  {name:<42} {100 * share.value:5.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]  n = {share.n:,}"
 
 
-def _line_of(name: str, one: Agreement) -> str:
-    if one.value is None:
-        why = "no two people judged the same" if not one.n else "undefined: everybody always gave the same answer"
+def _line_of(name: str, agreement: Agreement) -> str:
+    if agreement.value is None:
+        why = "no two people judged the same" if not agreement.n else "undefined: everybody always gave the same answer"
         return f"  {name:<42} -  ({why})"
-    return f"  {name:<42} {one.value:5.2f} [{one.low:.2f}, {one.high:.2f}]  n = {one.n:,}"
+    return f"  {name:<42} {agreement.value:5.2f} [{agreement.low:.2f}, {agreement.high:.2f}]  n = {agreement.n:,}"
 
 
 def krippendorff_alpha(units: Sequence[Unit], level: Level, seed: int = 0) -> Agreement:
@@ -329,5 +333,5 @@ def _alpha(pairs: Floats, level: Level) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         observed = (pairs * apart).sum((-2, -1)) / total
         expected = (each[..., :, None] * each[..., None, :] * apart).sum((-2, -1)) / (total * (total - 1))
-        found: Floats = np.where(expected > 0, 1 - observed / expected, np.nan)
-    return found
+        alphas: Floats = np.where(expected > 0, 1 - observed / expected, np.nan)
+    return alphas

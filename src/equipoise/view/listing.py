@@ -60,8 +60,10 @@ class Row:
         return "/".join(filter(None, (folder, beside))) or "."
 
     def value(self) -> dict[str, Any]:
-        found = {name: value for name, value in vars(self).items() if value not in (None, "", []) and name != "process"}
-        return found | {"name": printable(self.name)}
+        fields = {
+            name: value for name, value in vars(self).items() if value not in (None, "", []) and name != "process"
+        }
+        return fields | {"name": printable(self.name)}
 
 
 class _Bar(BaseModel):
@@ -95,22 +97,22 @@ class Listing:
 
     def rows(self) -> list[Row]:
         """Running ones first, then what ended badly, then the finished, each the latest first."""
-        found = [self._row(path) for path in self._files()]
-        known = {path for path, _ in found}
+        known_rows = [self._row(path) for path in self._files()]
+        known = {path for path, _ in known_rows}
         self._records = {path: one for path, one in self._records.items() if path in known}
-        rows = _merged({path: row for path, row in found if row is not None})
+        rows = _merged({path: row for path, row in known_rows if row is not None})
         order = {"running": 0, "finished": 2}
         return sorted(rows, key=lambda row: (order.get(row.state, 1), -row.when, row.at))
 
     def _files(self) -> list[Path]:
         """Our records below the root, of folders that are no links."""
-        found: list[Path] = []
+        paths: list[Path] = []
         folders = [self.root]
         for folder in folders:
             below, files = self._entries(folder)
             folders += below[: MOST_FOLDERS - len(folders)]
-            found += files
-        return found
+            paths += files
+        return paths
 
     def _entries(self, folder: Path) -> tuple[list[Path], list[Path]]:
         try:
@@ -212,16 +214,16 @@ def _line(text: bytes) -> dict[str, Any]:
 
 def _command(path: Path, row: Row) -> None:
     """As it was written; whether its process is still there is asked in `_merged`, again and again."""
-    found = _Status.model_validate_json(json.dumps(_json(path)))
-    row.state, row.what = found.state, _cut(found.verb)
-    row.when, row.began, row.error = found.updated, found.started, printable(found.error, lines=True)
-    row.bars = [bar.model_dump() | {"what": _cut(bar.what), "unit": _cut(bar.unit)} for bar in found.bars]
-    row.process = found.model_dump(include={"state", "pid", "host", "updated"})
+    status = _Status.model_validate_json(json.dumps(_json(path)))
+    row.state, row.what = status.state, _cut(status.verb)
+    row.when, row.began, row.error = status.updated, status.started, printable(status.error, lines=True)
+    row.bars = [bar.model_dump() | {"what": _cut(bar.what), "unit": _cut(bar.unit)} for bar in status.bars]
+    row.process = status.model_dump(include={"state", "pid", "host", "updated"})
 
 
-def _merged(found: dict[Path, Row]) -> list[Row]:
+def _merged(given: dict[Path, Row]) -> list[Row]:
     """A training and its status are one row; a finished command is listed by its results, if it has any."""
-    rows = {path: replace(row) for path, row in found.items()}
+    rows = {path: replace(row) for path, row in given.items()}
     results = [path.parent for path, row in rows.items() if row.kind != "command"]
     holding = {above for folder in results for above in (folder, *folder.parents)}
     shown = []

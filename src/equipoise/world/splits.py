@@ -144,11 +144,11 @@ class DrawnImages:
         return f"drawn from the path by {of_code('world')}"
 
     def read(self, path: str) -> bytes:
-        if (found := self._kept.get(path)) is None:
-            found = encoded(picture(path), "BMP")
+        if (raw := self._kept.get(path)) is None:
+            raw = encoded(picture(path), "BMP")
             if len(self._kept) < KEPT:
-                self._kept[path] = found
-        return found
+                self._kept[path] = raw
+        return raw
 
 
 def write_world(items: Sequence[Item], out: Path, name: str, *, wait: bool = True) -> Path:

@@ -83,10 +83,10 @@ def _one_try(remote: Download, part: Path, have: int, show: Show, timeout: float
         total: int | None
         now = _version(answer)
         same = not (version and now and now != version)
-        found = answer.headers.get("Content-Range", "")
-        if answer.status == 416 and found == f"bytes */{have}" and same:
+        content_range = answer.headers.get("Content-Range", "")
+        if answer.status == 416 and content_range == f"bytes */{have}" and same:
             return  # nothing is missing
-        span = re.match(rf"bytes {have}-\d+/(\d+)", found)
+        span = re.match(rf"bytes {have}-\d+/(\d+)", content_range)
         first = notes_of(_note(part)).get("total")  # some servers keep the date of a file that grew
         if answer.status == 206 and span and same and first in (None, int(span[1])):
             total = int(span[1])
@@ -229,8 +229,8 @@ def wrong(path: Path, remote: Download) -> str:
     size = path.stat().st_size
     if remote.size is not None and size != remote.size:
         return f"{size:,} bytes, where {remote.size:,} were expected"
-    if remote.sha256 and (found := sha256_file(path)) != remote.sha256:
-        return f"sha256 {found}, where {remote.sha256} was expected"
+    if remote.sha256 and (sha256 := sha256_file(path)) != remote.sha256:
+        return f"sha256 {sha256}, where {remote.sha256} was expected"
     return "" if remote.size is not None or remote.sha256 else _unlike(path, remote)
 
 

@@ -85,11 +85,13 @@ def _attributes(kind: str, records: list[Triple]) -> Iterator[Triple]:
 
 def _read_annotations(folder: Path, split: str) -> dict[str, list[Triple]]:
     problems = Problems(str(folder / _FOLDER[split]))
-    found = {kind: records(folder / _FOLDER[split] / f"{kind}.json", Annotation, problems) for kind in LEXICON[split]}
+    annotations = {
+        kind: records(folder / _FOLDER[split] / f"{kind}.json", Annotation, problems) for kind in LEXICON[split]
+    }
     problems.raise_if_any("Get the annotations again from https://github.com/om-ai-lab/VL-CheckList.")
     return {
         kind: [Triple(image, captions.POS[0], "", captions.NEG[0]) for image, captions in (one.root for one in listed)]
-        for kind, listed in found.items()
+        for kind, listed in annotations.items()
     }
 
 

@@ -117,8 +117,8 @@ def _converted(
 
 
 def _dicts(batch: pyarrow.RecordBatch) -> list[Row]:
-    found: list[Row] = batch.to_pylist(maps_as_pydicts="strict")
-    return list(map(_as_text, found)) if any(_holds_bytes(field.type) for field in batch.schema) else found
+    rows: list[Row] = batch.to_pylist(maps_as_pydicts="strict")
+    return list(map(_as_text, rows)) if any(_holds_bytes(field.type) for field in batch.schema) else rows
 
 
 def _lines(batch: pyarrow.RecordBatch) -> list[str]:
@@ -132,12 +132,12 @@ def json_of(array: pyarrow.Array) -> list[str | None]:
     kind = array.type
     if types.is_string(kind) or types.is_large_string(kind):
         return [None if value is None else quoted(value) for value in array.to_numpy(zero_copy_only=False).tolist()]
-    found: list[str | None]
+    texts: list[str | None]
     if types.is_struct(kind):
         names = [kind.field(place).name for place in range(kind.num_fields)]
-        found = [*_objects(names, array.flatten(), len(array))]
+        texts = [*_objects(names, array.flatten(), len(array))]
     elif types.is_list(kind) or types.is_large_list(kind):
-        found = [f"[{','.join(values)}]" for values in _parts(array, _filled(json_of(_below(array, array.values))))]
+        texts = [f"[{','.join(values)}]" for values in _parts(array, _filled(json_of(_below(array, array.values))))]
     elif types.is_map(kind):
         keys = _filled(json_of(_below(array, array.keys)))
         for some in _parts(array, keys):
@@ -145,13 +145,13 @@ def json_of(array: pyarrow.Array) -> list[str | None]:
                 raise KeyError("a key appears twice")
         values = _filled(json_of(_below(array, array.items)))
         pairs = [f"{key}:{value}" for key, value in zip(keys, values, strict=True)]
-        found = [f"{{{','.join(some)}}}" for some in _parts(array, pairs)]
+        texts = [f"{{{','.join(some)}}}" for some in _parts(array, pairs)]
     else:
         values = array.to_pylist(maps_as_pydicts="strict")
         return [None if value is None else json.dumps(_as_text(value), default=str) for value in values]
     for place in array.is_null().to_numpy(zero_copy_only=False).nonzero()[0] if array.null_count else ():
-        found[place] = None
-    return found
+        texts[place] = None
+    return texts
 
 
 def _objects(names: Sequence[str], columns: Sequence[pyarrow.Array], count: int) -> list[str]:

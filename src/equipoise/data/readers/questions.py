@@ -57,7 +57,7 @@ def question_item(row: Mapping[str, Any], number: int | str) -> dict[str, object
     }
     if captions := _listed(row.get("captions"), "|"):
         tags["captions"] = "|".join(captions)
-    found = {
+    fields = {
         "id": str(row.get("id") or number),
         "image": {"path": images[0]} if images else None,
         "question": str(row["question"]),
@@ -67,7 +67,7 @@ def question_item(row: Mapping[str, Any], number: int | str) -> dict[str, object
         "tags": {"split": "all"} | dict(row.get("tags") or {}) | tags,
     }
     more = {"photos": [{"path": one} for one in images[1:]], "rewordings": again}
-    return found | {name: value for name, value in more.items() if value}
+    return fields | {name: value for name, value in more.items() if value}
 
 
 def _right(answer: str, options: list[str]) -> int | None:

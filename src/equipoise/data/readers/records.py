@@ -52,8 +52,8 @@ def rows(
     require_file(path)
     kind = suffix_of(path)
     if is_table(path):
-        header, found = table(path, quoted=quoted)
-        for line, cells in found:
+        header, cell_rows = table(path, quoted=quoted)
+        for line, cells in cell_rows:
             yield Row(f"line {line}", dict(zip(header, cells, strict=True)))
     elif kind == ".parquet":
         for number, row, problem in parquet.rows(path, columns):
@@ -123,7 +123,7 @@ def _json_values(path: Path, errors: str) -> Iterator[Row]:
         opening = window.peek()
         if not opening:
             raise UserError(f"{path}: the file is empty; JSON was expected")
-        found = None
+        values = None
         if opening != "[" or (path.suffix != ".gz" and path.stat().st_size <= WHOLE):
             handle.seek(0)
             with reading(path):
@@ -132,9 +132,9 @@ def _json_values(path: Path, errors: str) -> Iterator[Row]:
                 yield Row("", parse_json(text, str(path)))
                 return
             with contextlib.suppress(ValueError, RecursionError):
-                found = parse(text)
+                values = parse(text)
             window = Window(io.StringIO(text))
-        for number, value in enumerate(json_array(window, str(path)) if found is None else found, 1):
+        for number, value in enumerate(json_array(window, str(path)) if values is None else values, 1):
             yield Row(f"record {number}", value)
 
 
@@ -143,12 +143,12 @@ def jsonl_lines(path: Path, problems: Problems, places: Collection[int] | None =
     read before."""
     require_file(path)
     with whole(path):
-        found = ((number, text, problem) for number, text, problem in lines(path) if problem or text.strip())
+        numbered = ((number, text, problem) for number, text, problem in lines(path) if problem or text.strip())
         if places is not None:
             wanted = frozenset(places)
-            ahead = enumerate(islice(found, 1 + max(wanted, default=-1)))
-            found = (line for place, line in ahead if place in wanted)
-        for number, text, problem in found:
+            ahead = enumerate(islice(numbered, 1 + max(wanted, default=-1)))
+            numbered = (line for place, line in ahead if place in wanted)
+        for number, text, problem in numbered:
             if problem:
                 problems.add(f"line {number}", problem)
             else:
@@ -363,16 +363,16 @@ def table(
     first = text.partition("\n")[0]
     usual = "\t" if suffix_of(path) == ".tsv" else ","
     delimiter = ";" if usual not in first and ";" in first else usual  # as Excel writes a CSV where 1,5 is a number
-    found = cells(io.StringIO(text, newline=""), delimiter, quoted)
+    cell_rows = cells(io.StringIO(text, newline=""), delimiter, quoted)
     problems = Problems(str(path))
-    _, header, problem = next(found, (1, [], ""))
+    _, header, problem = next(cell_rows, (1, [], ""))
     if problem:
         problems.add("line 1", problem)
         problems.raise_if_any(QUOTES)
     header = [name.strip() for name in header]
     refuse_doubled(f"{path}, line 1", (name for name in header if name and not name.startswith(several)))
     rows: list[tuple[int, list[str]]] = []
-    for line, row, problem in found:
+    for line, row, problem in cell_rows:
         if row and len(row) != len(header):
             problem = f"{len(row)} cells, where the header has {len(header)}"
         if problem:

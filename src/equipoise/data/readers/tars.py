@@ -28,7 +28,7 @@ class Member(tarfile.TarInfo):
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
         try:
-            found = super().fromtarfile(archive)
+            member = super().fromtarfile(archive)
         except tarfile.HeaderError as error:
             if type(error).__name__ == "EOFHeaderError":  # the block of zeros at its end
                 raise
@@ -36,9 +36,9 @@ class Member(tarfile.TarInfo):
             raise tarfile.ReadError(cut if type(error).__name__ == "EmptyHeaderError" else str(error)) from None
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise tarfile.ReadError(f"a header that cannot be read ({error})") from None  # tarfile expects honest ones
-        if found.size < 0:
-            raise tarfile.ReadError(f"{found.name[:200]!r} has {found.size} bytes")
-        return found
+        if member.size < 0:
+            raise tarfile.ReadError(f"{member.name[:200]!r} has {member.size} bytes")
+        return member
 
     def _proc_member(self, archive: tarfile.TarFile) -> object:
         """Names and headers that continue elsewhere are read by tarfile in one piece: a giant one is a bomb."""

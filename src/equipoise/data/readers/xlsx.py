@@ -54,8 +54,8 @@ def sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                     header = {column: name.strip() for column, name in cells.items() if name.strip()}
                     if len(set(header.values())) < len(header):
                         raise UserError(f"{path}, row {number}: two columns have one name; which one is meant?")
-                elif found := {header[column]: cell for column, cell in cells.items() if column in header and cell}:
-                    yield number, found
+                elif row := {header[column]: cell for column, cell in cells.items() if column in header and cell}:
+                    yield number, row
     if not header:
         raise UserError(f"{path}: its first sheet is empty; expected names of columns in the first row")
 
@@ -97,7 +97,7 @@ def _cells(handle: IO[bytes], words: list[str]) -> Iterator[tuple[int, dict[str,
     for _, node in ElementTree.iterparse(handle):
         if node.tag != f"{_MAIN}row":
             continue
-        number, found = int(node.get("r") or number + 1), {}
+        number, cells = int(node.get("r") or number + 1), {}
         for place, cell in enumerate(node):
             value = cell.findtext(f"{_MAIN}v") or ""
             kind = cell.get("t")
@@ -108,6 +108,6 @@ def _cells(handle: IO[bytes], words: list[str]) -> Iterator[tuple[int, dict[str,
             elif kind == "b":
                 value = {"1": "True", "0": "False"}.get(value, value)
             column = re.match(r"[A-Z]+", cell.get("r") or "")
-            found[column[0] if column else f"#{place}"] = value
+            cells[column[0] if column else f"#{place}"] = value
         node.clear()
-        yield number, found
+        yield number, cells

@@ -24,17 +24,17 @@ ALL = (*NEEDED, "id", "image", "options", "model", *VARIANTS)
 
 def parsed(text: str) -> dict[str, str]:
     """question=q,answer=a,truth=t as a mapping of ours to theirs."""
-    found = dict(part.partition("=")[::2] for part in text.split(",") if part.strip())
-    found = {name.strip(): column.strip() for name, column in found.items()}
-    if unknown := [name for name in found if name not in ALL]:
+    columns = dict(part.partition("=")[::2] for part in text.split(",") if part.strip())
+    columns = {name.strip(): column.strip() for name, column in columns.items()}
+    if unknown := [name for name in columns if name not in ALL]:
         raise UserError(f"--columns: no {unknown[0]!r}.{did_you_mean(unknown[0], ALL)} Known: {', '.join(ALL)}")
-    if lacking := [name for name in NEEDED if not found.get(name)]:
+    if lacking := [name for name in NEEDED if not columns.get(name)]:
         raise UserError(f"--columns: {', '.join(lacking)} missing; expected question=...,answer=...,truth=...")
-    return found
+    return columns
 
 
 def read_all(paths: Sequence[Path], columns: Mapping[str, str]) -> list[Log]:
-    found = []
+    logs = []
     for path in paths:
         log = Log(NAME, path.name.partition(".")[0], "", [path], [])
         models: dict[str, int] = {}
@@ -56,8 +56,8 @@ def read_all(paths: Sequence[Path], columns: Mapping[str, str]) -> list[Log]:
         log.model = next(iter(models), "") or path.name.partition(".")[0]
         right = [bool(read(row).right) for row in log.rows]
         log.scores = {"accuracy": 100 * sum(right) / len(right)} if right else {}
-        found.append(log)
-    return found
+        logs.append(log)
+    return logs
 
 
 def _row(record: Mapping[str, object], columns: Mapping[str, str], number: int) -> Said:

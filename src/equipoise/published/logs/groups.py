@@ -33,8 +33,8 @@ def items_of(log: Log) -> PublishedScores:
     variants = {name for group in groups for row in group for name in row.variants}
     rows, unread, ids = [], [], Counter[str]()
     for group in groups:
-        found = [(row, read(row)) for row in group]
-        unread += [row for row, one in found if one.choice is None]
+        pairs = [(row, read(row)) for row in group]
+        unread += [row for row, one in pairs if one.choice is None]
         ids[group[0].key] += 1
         number = ids[group[0].key]
         rows.append(
@@ -44,7 +44,7 @@ def items_of(log: Log) -> PublishedScores:
                 else f"{log.dataset}/{group[0].key}{f'#{number}' if number > 1 else ''}",
                 image=group[0].image,
                 tags=_tags(group) | ({"question": group[0].question[:MOST_KEPT]} if group[0].question else {}),
-                answers=tuple(map(_light, _answers(found))),
+                answers=tuple(map(_light, _answers(pairs))),
             )
         )
         _light(rows[-1])
@@ -70,13 +70,13 @@ def _names(log: Log) -> str:
 
 def _whole(log: Log) -> tuple[list[list[Said]], int]:
     """The groups, and how many were left out because a file lacks them."""
-    found: dict[object, list[Said]] = {}
+    by_question: dict[object, list[Said]] = {}
     for row in log.rows:
         asked = hashlib.sha256(plain(row.question).encode()).digest()  # shorter than the question
         same: tuple[object, ...] = () if "question" in row.variants else (asked, row.truth)
         same = () if row.answer is not None else (tuple(sorted(row.options)), *same)
-        found.setdefault((row.key, *same), []).append(row)
-    groups = list(found.values())
+        by_question.setdefault((row.key, *same), []).append(row)
+    groups = list(by_question.values())
     files = {_variant(row) for group in groups for row in group}
     kept = [group for group in groups if len({_variant(row) for row in group}) == len(files)]
     if len(files) > 1 and not kept:
@@ -95,13 +95,13 @@ def _tags(group: Sequence[Said]) -> dict[str, str]:
     return {name: ",".join(sorted({row.tags[name] for row in group if name in row.tags})) for name in names}
 
 
-def _answers(found: Sequence[tuple[Said, Read]]) -> Iterator[Answer]:
-    first = found[0][0].options
-    orders = {_order(row, first) for row, _ in found}
+def _answers(pairs: Sequence[tuple[Said, Read]]) -> Iterator[Answer]:
+    first = pairs[0][0].options
+    orders = {_order(row, first) for row, _ in pairs}
     seen: Counter[object] = Counter()
     # Where each variant has an order of its own, the two cannot be told apart: the order is then part of the variant.
-    mixed = len({_variant(row) for row, _ in found}) > 1
-    for row, one in found:
+    mixed = len({_variant(row) for row, _ in pairs}) > 1
+    for row, one in pairs:
         if row.answer is not None:
             yield row.answer
             continue
@@ -171,11 +171,11 @@ def _unread(rows: Sequence[Said], answers: int) -> list[str]:
 
 
 def _by_variant(rows: Sequence[ItemScores], name: str) -> Iterator[str]:
-    found: dict[str, list[bool]] = {}
+    by_value: dict[str, list[bool]] = {}
     for row in rows:
         for answer in row.answers:
-            found.setdefault(getattr(answer, name), []).append(bool(answer.right))
-    for value, right in found.items():
+            by_value.setdefault(getattr(answer, name), []).append(bool(answer.right))
+    for value, right in by_value.items():
         yield f"accuracy, {name} {value or 'plain'}: {sum(right) / len(right):.1%}"
 
 

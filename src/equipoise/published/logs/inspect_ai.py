@@ -28,7 +28,7 @@ def known(record: Mapping[str, object]) -> bool:
 
 
 def read_all(paths: Sequence[Path]) -> list[Log]:
-    found = []
+    logs = []
     for path in paths:
         log, failed, head = Log(NAME, "", "", [path], []), 0, {}
         for name, value in members(path):
@@ -53,8 +53,8 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
             log.notes.append(f"the run did not finish: its status is {head['status']}")
         if failed:
             log.notes.append(f"{failed:,} samples ended with an error and have no answer")
-        found.append(log)
-    return found
+        logs.append(log)
+    return logs
 
 
 def _row(sample: Mapping[str, Any]) -> Said:

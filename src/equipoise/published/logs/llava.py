@@ -46,19 +46,19 @@ def named(path: Path, record: Mapping[str, object]) -> tuple[str, str]:
 
 
 def questions(rows: Iterable[Mapping[str, object]]) -> dict[str, list[dict[str, object]]]:
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_id: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in rows:
         talk = record.get("conversations")
         one = {name: record.get(name) for name in ("image", "category", "text", "label", "answer")}
         if isinstance(talk, list) and len(talk) > 1:
             one |= {"text": text_of(talk[0].get("value")), "label": text_of(talk[1].get("value"))}
-        found[text_of(record.get("question_id", record.get("id")))].append(one)
-    return found
+        by_id[text_of(record.get("question_id", record.get("id")))].append(one)
+    return by_id
 
 
-def rows(found: Iterable[Mapping[str, Any]], about: Mapping[str, list[dict[str, Any]]]) -> Iterator[Said]:
+def rows(records: Iterable[Mapping[str, Any]], about: Mapping[str, list[dict[str, Any]]]) -> Iterator[Said]:
     seen: Counter[str] = Counter()
-    for record in found:
+    for record in records:
         if "question_id" not in record or not {"text", "prediction"} & record.keys():
             continue
         id_ = text_of(record["question_id"])
@@ -87,7 +87,7 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
     """One log for each answer file, with the question files among `paths`."""
     asks = [path for path in paths if is_question(next(records(path), {}))]
     about = questions(record for path in asks for record in records(path))
-    found = []
+    logs = []
     for path in paths:
         if path in asks:
             continue
@@ -103,8 +103,8 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
             )
         elif right:
             log.scores = {"accuracy": 100 * sum(map(bool, right)) / len(right)}
-        found.append(log)
-    return found
+        logs.append(log)
+    return logs
 
 
 def _taken(path: Path, log: Log) -> Iterator[dict[str, object]]:

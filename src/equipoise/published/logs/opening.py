@@ -51,11 +51,11 @@ def _table(path: Path, kind: str, problems: Problems | None) -> Iterator[dict[st
         first = handle.readline()
         handle.seek(0)
         delimiter = max("\t" if kind == ".tsv" else ",", ";", key=first.count)
-        found = cells(handle, delimiter)
-        header = [name.strip() for name in next(found, (1, [], ""))[1]]
+        cell_rows = cells(handle, delimiter)
+        header = [name.strip() for name in next(cell_rows, (1, [], ""))[1]]
         if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):
             raise UserError(f"{path}: not UTF-8 text. Save it as UTF-8: in Excel, 'CSV UTF-8'")
-        for line, row, problem in found:
+        for line, row, problem in cell_rows:
             if len(row) == len(header):
                 yield dict(zip(header, row, strict=True))
             elif (row or problem) and problems is not None:

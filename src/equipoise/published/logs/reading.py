@@ -85,5 +85,5 @@ def refuse_unknown(paths: Sequence[Path]) -> None:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = (file for file in path.rglob("*") if file.is_file() and suffix_of(file) in KINDS and file.name[0] != ".")
-    return sorted(file for file in found if not file.name.endswith(SUMMARIES))
+    files = (file for file in path.rglob("*") if file.is_file() and suffix_of(file) in KINDS and file.name[0] != ".")
+    return sorted(file for file in files if not file.name.endswith(SUMMARIES))

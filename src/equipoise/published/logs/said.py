@@ -101,8 +101,8 @@ def one_of(said: str, pair: tuple[str, str]) -> str | None:
     words: list[str] = re.findall(r"[a-z]+", said.lower())
     if words and words[0] in pair:
         return words[0]
-    found = {word for word in words if word in pair}
-    return found.pop() if len(found) == 1 else None
+    named = {word for word in words if word in pair}
+    return named.pop() if len(named) == 1 else None
 
 
 _ALONE = re.compile(r"[\s(\[*]*([A-J])[\s)\].:,*]*")
@@ -120,15 +120,15 @@ def option(said: str, options: Sequence[str]) -> int | None:
     low = said.lower().rstrip(".")
     if texts.count(low) == 1 and len(low) > 1:
         return texts.index(low)
-    found = _ALONE.fullmatch(said)
-    if found is None and (begins := _BEFORE.match(said)):
+    match = _ALONE.fullmatch(said)
+    if match is None and (begins := _BEFORE.match(said)):
         place, rest = LETTERS.index(begins[1]), begins[2].lower()
         # "A dog" is no option A, unless option A is "dog"; "D. C. ..." names two
         if _MARKED.match(rest.upper()) and not rest.startswith(tuple(texts)):
             return None
         if begins[0][: begins.start(2)].strip() != begins[1] or (place < len(texts) and rest.startswith(texts[place])):
-            found = begins
-    letters = {found[1]} if found else set(_AFTER.findall(said)) or set(_MARKED.findall(said))
+            match = begins
+    letters = {match[1]} if match else set(_AFTER.findall(said)) or set(_MARKED.findall(said))
     letters = {one.upper() for one in letters if LETTERS.index(one.upper()) < len(options)}
     if len(letters) == 1:
         return LETTERS.index(letters.pop())
@@ -157,8 +157,8 @@ def cut(text: str) -> str:
 
 def lettered(row: Mapping[str, object]) -> tuple[str, ...]:
     """The options of a sheet with a column for each letter."""
-    found = [text_of(row.get(letter)).strip() for letter in LETTERS]
-    return tuple(found[: next((place for place, text in enumerate(found) if not text), len(found))])
+    texts = [text_of(row.get(letter)).strip() for letter in LETTERS]
+    return tuple(texts[: next((place for place, text in enumerate(texts) if not text), len(texts))])
 
 
 _LISTED = re.compile(r"(?:^|\n)\s*\(?([A-J])[).:]\s*(.+?)\s*(?=\n|$)")

@@ -29,7 +29,7 @@ def known(record: Mapping[str, object]) -> bool:
 
 
 def read_all(paths: Sequence[Path]) -> list[Log]:
-    found = []
+    logs = []
     for path in paths:
         head = {name: value for name, value in members(path) if name != "logs"} if is_object(path) else {}
         name = _FILE.match(path.name)
@@ -40,8 +40,8 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
         log.rows = list(_rows(path, log, totals))
         means = {metric: 100 * sum(values) / len(values) for metric, values in totals.items() if values}
         log.scores = means | scores_of_export(log)
-        found.append(log)
-    return found
+        logs.append(log)
+    return logs
 
 
 def _results(path: Path, log: Log, date: str | None) -> None:

@@ -68,10 +68,10 @@ def rows(path: Path, records: Iterable[Mapping[str, object]]) -> Iterator[Said]:
         key, variants = index, dict(variant)
         if index.removesuffix(".0").isdigit():
             key = str(int(float(index)) % CIRCULAR)
-        elif found := _FIGURE.match(index):
-            key = f"{found['set']}_{found['number']}_{found['question']}"
-            variants["question"] = f"figure {found['figure']}"
-            tags["figure"] = f"{found['set']}_{found['number']}_{found['figure']}"
+        elif match := _FIGURE.match(index):
+            key = f"{match['set']}_{match['number']}_{match['question']}"
+            variants["question"] = f"figure {match['figure']}"
+            tags["figure"] = f"{match['set']}_{match['number']}_{match['figure']}"
         yield Said(
             key=key, said=cut(text_of(record.get("prediction"))), options=options, at=at,
             truth=(options[at],) if at is not None else _truths(truth),
@@ -115,20 +115,20 @@ def scores(log: Log) -> dict[str, float]:
 def _mme(right: Sequence[tuple[Said, bool]]) -> dict[str, float]:
     """Accuracy of questions plus accuracy of photos with both right, by category, summed over perception."""
     reasoning = {"code_reasoning", "commonsense_reasoning", "numerical_calculation", "text_translation"}
-    found = {"perception": 0.0, "reasoning": 0.0}
+    points = {"perception": 0.0, "reasoning": 0.0}
     for category in {row.tags.get("category", "") for row, _ in right}:
         some = [(row.image or row.key, won) for row, won in right if row.tags.get("category", "") == category]
-        found["reasoning" if category in reasoning else "perception"] += _share(won for _, won in some) + _share(
+        points["reasoning" if category in reasoning else "perception"] += _share(won for _, won in some) + _share(
             _all(some)
         )
-    return found
+    return points
 
 
 def _all(pairs: Iterable[tuple[str, bool]]) -> list[bool]:
-    found: dict[str, bool] = {}
+    all_won: dict[str, bool] = {}
     for key, won in pairs:
-        found[key] = found.get(key, True) and won
-    return list(found.values())
+        all_won[key] = all_won.get(key, True) and won
+    return list(all_won.values())
 
 
 def _share(values: Iterable[bool]) -> float:
@@ -152,10 +152,10 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
     sheets: dict[tuple[Path, str], list[Path]] = {}
     for path in paths:
         sheets.setdefault((path.parent, _stem(path)), []).append(path)
-    found: dict[tuple[str, str], Log] = {}
+    logs: dict[tuple[str, str], Log] = {}
     for both in sheets.values():
         model, dataset, _ = named(both[0])
-        log = found.setdefault((model, dataset), Log(NAME, dataset, model, [], []))
+        log = logs.setdefault((model, dataset), Log(NAME, dataset, model, [], []))
         log.printed = {} if log.files else printed(both[0])  # of one sheet, not of several together
         log.files += both
         given = [list(rows(path, records(path, log.problems))) for path in both]
@@ -165,8 +165,8 @@ def read_all(paths: Sequence[Path]) -> list[Log]:
         if judged := [some for some in given if len(some) < len(most)]:
             right = [bool(row.right) for row in judged[0]]
             log.notes.append(f"its verdicts, one row a question: {_share(right):.2f}% of {len(right):,} are right")
-    for log in found.values():
+    for log in logs.values():
         log.scores = scores(log) if len({_stem(path) for path in log.files}) == 1 else {}
         if log.expected > len(log.rows) and is_verdict(log.files[0]):
             log.notes.append("verdicts of a circular set are one row a question; flips need the sheet without _result")
-    return list(found.values())
+    return list(logs.values())

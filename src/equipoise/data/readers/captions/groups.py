@@ -139,12 +139,12 @@ def caption_files(path: str | Path) -> list[Path]:
     """The file itself, or the caption files of a folder in the order of their names."""
     path = Path(path)
     if path.is_dir():
-        found = sorted(file for file in path.iterdir() if suffix_of(file) in _READERS and _is_readable(file))
-        if not found:
+        files = sorted(file for file in path.iterdir() if suffix_of(file) in _READERS and _is_readable(file))
+        if not files:
             raise UserError(f"{path}: no caption files; expected {_known()}")
-        if odd := [file.name for file in found if not file.is_file()]:  # a pipe would be waited for without end
+        if odd := [file.name for file in files if not file.is_file()]:  # a pipe would be waited for without end
             raise UserError(f"{path}: {', '.join(odd[:3])}: not a plain file; move it out of the folder")
-        return found
+        return files
     if not path.exists():
         raise no_such_file(path)
     if not path.is_file():

@@ -77,8 +77,8 @@ def read_table(path: Path) -> Iterator[RawCaption]:
             f"{path}, {where}: expected a column called {', '.join(CAPTION_NAMES[:4])}; "
             f"found {', '.join(map(ascii, cells[:8]))}"
         )
-    found = {kind: [names.index(name) for name in wanted if name in names] for kind, wanted in NAMES.items()}
-    places = {kind: columns[0] for kind, columns in found.items() if columns}
+    by_kind = {kind: [names.index(name) for name in wanted if name in names] for kind, wanted in NAMES.items()}
+    places = {kind: columns[0] for kind, columns in by_kind.items() if columns}
     by_number = "url" in names and "image" not in places
     for number, (where, cells, problem) in enumerate(rows):
         if problem:
@@ -181,17 +181,17 @@ def _columns(path: Path, schema: pyarrow.Schema) -> dict[str, str]:
     """Which column holds what; of the images, the first that holds paths."""
     names = schema.names
     lower = {name.lower(): name for name in names}
-    found = {kind: [lower[name] for name in wanted if name in lower] for kind, wanted in NAMES.items()}
-    if not found["caption"]:
+    by_kind = {kind: [lower[name] for name in wanted if name in lower] for kind, wanted in NAMES.items()}
+    if not by_kind["caption"]:
         raise UserError(
             f"{path}: expected a column called {', '.join(CAPTION_NAMES[:4])}; found {', '.join(names[:12])}"
         )
     for kind in ("caption", "id", "image_id"):
-        found[kind] = found[kind][:1]
-    used = {name for columns in found.values() for name in columns}
+        by_kind[kind] = by_kind[kind][:1]
+    used = {name for columns in by_kind.values() for name in columns}
     refuse_doubled(path, (name for name in names if name in used))
-    found["image"] = [column for name in found["image"] if (column := _path_column(schema.field(name)))]
-    return {kind: columns[0] for kind, columns in found.items() if columns}
+    by_kind["image"] = [column for name in by_kind["image"] if (column := _path_column(schema.field(name)))]
+    return {kind: columns[0] for kind, columns in by_kind.items() if columns}
 
 
 def _path_column(field: pyarrow.Field) -> str | None:

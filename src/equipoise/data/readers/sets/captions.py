@@ -81,7 +81,7 @@ def from_karpathy(path: Path, split: str) -> list[Found]:
     if not isinstance(images, list):
         raise UserError(f"{path}: expected Karpathy's object with images and their sentences")
     problems = Problems(str(path))
-    found: list[Found] = []
+    captions: list[Found] = []
     splits: dict[str, int] = {}
     for number, image in enumerate(images, 1):
         try:
@@ -92,14 +92,14 @@ def from_karpathy(path: Path, split: str) -> list[Found]:
             photo = ImageRef(path=name)
             for sentence in image["sentences"]:
                 if text := " ".join(sentence["raw"].split()):
-                    found.append((photo, text, str(sentence["sentid"]) if "sentid" in sentence else None))
+                    captions.append((photo, text, str(sentence["sentid"]) if "sentid" in sentence else None))
         except (KeyError, TypeError, AttributeError, ValidationError):
             problems.add(f"image {number}", "expected split, filename and sentences with raw")
     problems.raise_if_any()
-    if not found:
+    if not captions:
         listed = ", ".join(f"{name} ({count:,})" for name, count in splits.items())
         raise UserError(f"{path}: no image of the split {split!r}; it has {listed} (--splits)")
-    return found
+    return captions
 
 
 def from_flickr8k(folder: Path, split: str, left_out: dict[str, str]) -> Iterator[Found]:

@@ -42,19 +42,19 @@ def read_classes(folder: Path, split: str, templates: Path | None = None) -> Cla
         classes = _lines(folder / NAMES)
         return _set(folder, split, tars, classes, templates, labelled(folder, tars, len(classes)))
     below = folder / split if not _class_folders(folder) or _class_folders(folder / split) else folder
-    found = _class_folders(below)
-    if not found:
+    folders = _class_folders(below)
+    if not folders:
         raise UserError(
             f"{folder}: no folder for each class with photos in it, and no {split}/nshards.txt (CLIP_benchmark's "
             "shards); see --help"
         )
     photos = [
         (f"{one.name}/{path.name}", number)
-        for number, one in enumerate(found)
+        for number, one in enumerate(folders)
         for path in sorted(one.iterdir())
         if path.suffix.lower() in PHOTOS
     ]
-    classes = _folder_names(folder, below, [one.name for one in found])
+    classes = _folder_names(folder, below, [one.name for one in folders])
     return _set(folder, split if below != folder else None, FolderImages(below), classes, templates, photos)
 
 
@@ -144,13 +144,13 @@ def _templates(folder: Path, given: Path | None) -> tuple[str, ...]:
     if given is None and not path.is_file():
         return DEFAULT_TEMPLATES
     problems = Problems(str(path))
-    found = []
+    templates = []
     for number, line in enumerate(_lines(path), 1):
         template = line.replace("{c}", "{}")
         if template.count("{}") != 1:
             problems.add(f"template {number}", f"expected one {{}} (or {{c}}) for the class, found {line[:60]!r}")
-        found.append(template)
+        templates.append(template)
     problems.raise_if_any('Expected one template per line, for instance "a photo of a {}."')
-    if not found:
+    if not templates:
         raise UserError(f"{path}: holds no template")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(templates))

@@ -45,26 +45,26 @@ class _Pair(BaseModel):
 def read_ratings(path: Path, name: str, source: ImageSource) -> RatingSet:
     problems = Problems(str(path))
     typed = not is_table(path)
-    found = rows(path) if typed else _table(path)
-    return _set(name, source, _pairs((row for row in found if row.problem != EMPTY), problems, typed), path, problems)
+    entries = rows(path) if typed else _table(path)
+    return _set(name, source, _pairs((row for row in entries if row.problem != EMPTY), problems, typed), path, problems)
 
 
 def _table(path: Path) -> Iterator[Row]:
     """Rows with our columns alone; all that begin with `rating` are its ratings."""
-    header, found = table(path, several=("rating",))
+    header, lines = table(path, several=("rating",))
     if not {"image", "caption"} <= set(header) or not any(column.startswith("rating") for column in header):
         raise UserError(
             f"{path}, line 1: expected the columns image, caption, rating, found {short(', '.join(header))}"
         )
-    for line, cells in found:
+    for line, cells in lines:
         filled = [(column, cell) for column, cell in zip(header, cells, strict=True) if cell.strip()]
         ours: dict[str, object] = {column: cell for column, cell in filled if column in ("id", "image", "caption")}
         yield Row(f"line {line}", ours | {"ratings": [cell for column, cell in filled if column.startswith("rating")]})
 
 
-def _pairs(found: Iterable[Row], problems: Problems, typed: bool) -> list[Rated]:
+def _pairs(rated_rows: Iterable[Row], problems: Problems, typed: bool) -> list[Rated]:
     pairs = []
-    for where, value, problem in found:
+    for where, value, problem in rated_rows:
         if problem or not isinstance(value, dict):
             problems.add(where, problem or f"expected an object with image, caption and rating, found {short(value)}")
             continue
@@ -90,7 +90,7 @@ def flickr8k_experts(folder: Path, name: str, source: ImageSource) -> RatingSet:
         texts[key] = text
     path = folder / EXPERTS
     problems = Problems(str(path))
-    found = []
+    rated_rows = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         cells = line.split("\t")
         if len(cells) != 5 or not all(cell.strip().isdecimal() for cell in cells[2:]):
@@ -99,8 +99,8 @@ def flickr8k_experts(folder: Path, name: str, source: ImageSource) -> RatingSet:
             problems.add(f"line {number}", f"no caption {cells[1]!r} in {flickr8k_captions(folder).name}")
         else:
             value = {"image": cells[0], "caption": texts[cells[1]], "ratings": cells[2:]}
-            found.append(Row(f"{cells[0]}/{cells[1]}", value))
-    return _set(name, source, _pairs(found, problems, typed=False), path, problems)
+            rated_rows.append(Row(f"{cells[0]}/{cells[1]}", value))
+    return _set(name, source, _pairs(rated_rows, problems, typed=False), path, problems)
 
 
 def _set(name: str, source: ImageSource, pairs: list[Rated], path: Path, problems: Problems) -> RatingSet:
