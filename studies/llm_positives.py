@@ -1,20 +1,17 @@
-"""A language model's positives: what the check keeps and refuses, and a blind sheet of both.
+"""A language model's positives: what the check keeps and refuses.
 
     python -m studies.llm_positives ask RECIPE --shared DATA --llm URL --llm-model NAME --cache DIR [--limit 300]
-        [--sheet DIR --printed FILE]
     python -m studies.llm_positives count
 
 Of each held-out COCO photo (caption_halves.py) the first caption is asked about, prompt by prompt, at temperature 0 and
 checked as `perturb` does; the outcomes are kept in llm_positives.tsv, without captions, which are not ours to publish.
-`count` prints them. `--sheet` writes a sheet for perturb_reading.py: all that was kept, and, unmarked among them, 40
-refused, 40 positives by rules, and the samples that a paper prints (FILE: caption, tab, edit).
+`count` prints them.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,23 +20,20 @@ from pathlib import Path
 from equipoise.core.files import atomic_write
 from equipoise.core.llm_client import LlmSettings, llm_for
 from equipoise.core.stats import wilson
-from equipoise.perturb import Candidate, Caption, get_recipe
+from equipoise.perturb import Caption
 from equipoise.perturb.llm import LLM_RECIPES
 from equipoise.perturb.llm.recipes import llm_recipe
 from equipoise.perturb.recipe import perturb_caption
 from studies.harness import read_rows, table
 from studies.harness.inputs import HALVES, arguments, existing
 from studies.perturb_measure import read_groups
-from studies.perturb_reading import Edited, write_sheet
 
 KEPT = Path(__file__).with_suffix(".tsv")
 FIELDS = ("recipe", "prompt", "image", "outcome", "from", "to")
-SOME = 40  # of the refused and of the rules
-MEANING = "not known to keep the meaning"
 
 
-def answers(recipe: str, asked: argparse.Namespace) -> Iterator[tuple[str, str, Caption, Candidate, str]]:
-    """(prompt, image, caption, the answer, what the check says of it) of every answer."""
+def answers(recipe: str, asked: argparse.Namespace) -> Iterator[tuple[str | None, ...]]:
+    """What is kept of every answer: FIELDS."""
     settings = LlmSettings(asked.llm, asked.llm_model, cache=str(asked.cache), timeout=600)
     whole = llm_recipe(recipe, llm_for(settings))
     for image, (text, *_) in read_groups(asked.shared)[: asked.limit]:
@@ -47,31 +41,8 @@ def answers(recipe: str, asked: argparse.Namespace) -> Iterator[tuple[str, str, 
             made = perturb_caption(replace(whole, slots=(slot,)), Caption(text))
             found = [*((each, "kept") for each in made.positives), *made.dropped]
             for each, why in found[:1]:
-                yield slot.name.removeprefix("positive "), image, Caption(text), each, why.partition(":")[0]
-
-
-def edited(source: str, sort: str, image: str, caption: Caption, made: Candidate) -> Edited:
-    return Edited(source, sort, image, caption.text, made.text, (), made.edit.source or "", made.edit.to or "")
-
-
-def sheet(found: list[tuple[str, str, Caption, Candidate, str]], printed: Path, out: Path) -> None:
-    rng = random.Random(0)
-    rows: dict[str, list[Edited]] = {"kept": [], "refused": [], "rules": []}
-    rules = get_recipe("hard_positives_rules")
-    for prompt, image, caption, made, why in found:
-        if why in ("kept", MEANING):
-            sort = "kept" if why == "kept" else "refused"
-            rows[sort].append(edited("language model", f"{sort} {prompt} positive", image, caption, made))
-    for image, caption in {image: caption for _, image, caption, _, _ in found}.items():
-        rows["rules"] += [
-            edited("rules", f"{each.edit.op} positive", image, caption, each)
-            for each in perturb_caption(rules, caption).positives[:1]
-        ]
-    chosen = [*rows["kept"], *(one for sort in ("refused", "rules") for one in rng.sample(rows[sort], SOME))]
-    for number, line in enumerate(printed.read_text(encoding="utf-8").splitlines()):
-        said, text = line.split("\t")
-        chosen.append(Edited("printed by Kamath et al.", "positive", f"printed/{number}", said, text, (), "", ""))
-    write_sheet(chosen, 0, out)
+                prompt, outcome = slot.name.removeprefix("positive "), why.partition(":")[0]
+                yield recipe, prompt, image, outcome, each.edit.source, each.edit.to
 
 
 def count() -> None:
@@ -97,8 +68,6 @@ def main() -> None:
     ask.add_argument("--llm-model", required=True)
     ask.add_argument("--cache", required=True, type=Path)
     ask.add_argument("--limit", type=int, default=300, help="photos")
-    ask.add_argument("--sheet", type=Path, help="folder")
-    ask.add_argument("--printed", type=existing(), help="samples of a paper")
     asked = parser.parse_args()
     if asked.verb == "count":
         count()
@@ -107,12 +76,8 @@ def main() -> None:
     others = [row for row in read_rows(KEPT) if row["recipe"] != asked.recipe] if KEPT.exists() else []
     with atomic_write(KEPT) as out:
         writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-        writer.writerows([FIELDS, *(row.values() for row in others)])
-        for prompt, image, _, made, why in found:
-            writer.writerow((asked.recipe, prompt, image, why, made.edit.source, made.edit.to))
+        writer.writerows([FIELDS, *(row.values() for row in others), *found])
     count()
-    if asked.sheet:
-        sheet(found, asked.printed, asked.sheet)
 
 
 if __name__ == "__main__":

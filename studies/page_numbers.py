@@ -4,8 +4,8 @@
     python -m studies.page_numbers --write    writes the numbers into the pages
 
 A *home* is a block of a page that holds what a command prints, between `<!-- numbers: NAME -->` and `<!-- end -->`.
-The command runs again and its lines are compared. A home whose numbers cannot be computed in CI says when and at which
-commit they were, in its last line or elsewhere: "on 18 November 2026 at commit 9648ca45".
+The command runs again, and all its lines are compared. A home whose numbers cannot be computed in CI says when and at
+which commit they were, in its last line or elsewhere: "on 18 November 2026 at commit 9648ca45".
 
 A home with many tables is a folder of TSV files, docs/appendix/tables/NAME/. A page shows one of them between
 `<!-- table: NAME/FILE -->` and `<!-- end -->`, and links to each file.
@@ -27,7 +27,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib import import_module
 from io import StringIO
@@ -57,9 +56,7 @@ COMMANDS = {  # home: what prints it; with DATA, only where that folder (harness
 }
 LANES = ([*COMMANDS][:3], [*COMMANDS][3:])  # a process each: COCO takes most of the time
 ON_NO_PAGE = ("readings", "reread")  # quoted alone, and quick
-FOLDERS = ("coco",)  # its tables are files
-# all that a command prints; of the others a choice of lines
-WHOLE = ("coco-short", "claims", "ledger", "t2i", "guide", "llm", "llm-read")
+FOLDERS = ("coco",)  # its tables are files; its block has what stands between them
 HOME = re.compile(r"(?s)<!-- numbers: ([\w-]+) -->\n+(.*?)\n+<!-- end -->")
 SHOWN = re.compile(r"(?s)(<!-- table: ([\w-]+/[\w-]+) -->\n+)(.*?)(\n+<!-- end -->)")
 QUOTE = re.compile(r"<!--([\w-]+): (.+?)-->")
@@ -221,10 +218,10 @@ def compared(text: str, page: str, outputs: Mapping[str, str]) -> tuple[str, lis
             )
         if name not in outputs:
             return found[0]
-        lines, kept = outputs[name].splitlines(), held.splitlines()
-        wanted = lines if name in WHOLE else [line if line in lines else closest(line, lines) for line in kept]
+        out = without_tables(outputs[name]) if name in FOLDERS else outputs[name]
+        wanted, kept = out.splitlines(), held.splitlines()
         if DATED.search(kept[-1]):
-            wanted = [*lines, "", kept[-1]] if name in WHOLE else wanted
+            wanted += ["", kept[-1]]
         for place in range(max(len(kept), len(wanted))):
             here, there = (own[place] if place < len(own) else "nothing" for own in (kept, wanted))
             if here != there:
@@ -237,11 +234,8 @@ def compared(text: str, page: str, outputs: Mapping[str, str]) -> tuple[str, lis
     return HOME.sub(block, text), wrong
 
 
-def closest(line: str, lines: Sequence[str]) -> str:
-    """The printed line that a line of a page once was; prose that is not printed is left alone."""
-    if not line.startswith("|"):
-        return next(iter(get_close_matches(line, lines, 1, 0.9)), line)
-    return next(iter(get_close_matches(line, lines, 1, 0.5)), "nothing")
+def without_tables(text: str) -> str:
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"(?m)^\|.*\n?", "", text)).strip()
 
 
 def files_of(name: str, output: str) -> dict[str, str]:

@@ -20,8 +20,7 @@ import argparse
 import csv
 import itertools
 import random
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -196,32 +195,25 @@ def write_sheet(rows: list[Edited], seed: int, out: Path) -> None:
     print(f"{len(rows)} texts in {out / 'sheet.txt'}")
 
 
-def count(key: Path, readers: list[Path]) -> None:
-    """Passed by each reader, by source and sort, with Wilson's 95 % interval."""
+def count(key: Path, readers: Sequence[Path]) -> None:
+    """The verdicts on a sheet."""
     rows = read_rows(key)
     verdicts = [_verdicts(path, len(rows)) for path in readers]
-    total = Counter((row["source"], row["sort"]) for row in rows)
-    lines = []
-    for source, sort in sorted(total):
-        n, cells = total[source, sort], []
-        for passed in verdicts:
-            right = sum(passed[int(r["number"])] for r in rows if (r["source"], r["sort"]) == (source, sort))
-            low, high = wilson(right, n)
-            cells.append(f"{right} = {right / n:.1%} [{low:.1%}, {high:.1%}]")
-        lines.append([f"{source}, {sort}", str(n), *cells])
-    print(table(("edits", "n", *(f"reader {n}" for n, _ in enumerate(readers, 1))), lines))
-    if len(verdicts) == 2:
-        print(f"same verdict: {sum(verdicts[0][n] == verdicts[1][n] for n in verdicts[0])} of {len(rows)}")
-    asked = {int(row["number"]) for row in rows if row["sort"] == "replace positive"}
-    for number, path in enumerate(readers if asked else (), 1):
-        said = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
-        called = sum(int(one[0]) in asked and one[1:] == ["pass", "trivial"] for one in said)
-        print(f"replace positives that reader {number} called trivial: {called} of {len(asked)}")
+    for row in rows:
+        said = [one[int(row["number"])] for one in verdicts]
+        row |= {f"reader{place}": verdict for place, (verdict, _) in enumerate(said, 1)}
+        row["why"] = "; ".join(why for _, why in said)
+    counted(rows)
+    print(f"same verdict: {sum(row['reader1'] == row['reader2'] for row in rows)} of {len(rows)}")
 
 
 def published(readings: list[str]) -> None:
-    """The same of readings in docs/perturb_reading.tsv, counted together."""
-    rows = [row for row in read_rows(READ_BEFORE) if row["reading"].endswith(tuple(readings))]
+    """The verdicts of readings in docs/perturb_reading.tsv, counted together."""
+    counted([row for row in read_rows(READ_BEFORE) if row["reading"].endswith(tuple(readings))])
+
+
+def counted(rows: list[dict[str, str]]) -> None:
+    """Passed by each reader, by source and sort; Wilson's 95 % interval spans both."""
     by_sort: dict[str, list[dict[str, str]]] = {}
     for row in rows:
         by_sort.setdefault(f"{row['source']}, {row['sort']}", []).append(row)
@@ -235,13 +227,14 @@ def published(readings: list[str]) -> None:
     print(table(("edits", "n", "reader 1", "reader 2", "95 %", "called trivial by a reader"), lines))
 
 
-def _verdicts(path: Path, count: int) -> dict[int, bool]:
+def _verdicts(path: Path, count: int) -> dict[int, tuple[str, str]]:
+    """Pass or fail, and why."""
     found = {}
     for line in path.read_text(encoding="utf-8").splitlines():
-        number, verdict, *_ = line.split("\t")
+        number, verdict, why, *_ = [*line.split("\t"), ""]
         if verdict not in ("pass", "fail"):
             raise SystemExit(f"{path}: number {number} has {verdict!r}, expected pass or fail")
-        found[int(number)] = verdict == "pass"
+        found[int(number)] = verdict, why
     if missing := set(range(1, count + 1)) - set(found):
         raise SystemExit(f"{path}: no verdict for {sorted(missing)[:20]}, {len(missing)} in all")
     return found
@@ -267,7 +260,7 @@ def main() -> None:
     make.add_argument("--domains", nargs="*", default=[], metavar="NAME=FILE")
     judge = verbs.add_parser("count")
     judge.add_argument("key", type=existing())
-    judge.add_argument("readers", type=existing(), nargs="+")
+    judge.add_argument("readers", type=existing(), nargs=2)
     verbs.add_parser("published").add_argument("readings", nargs="+", help="how they end in the first column")
     options = parser.parse_args()
     if options.verb == "published":

@@ -25,7 +25,6 @@ from studies.coco.kept import SETS, Asked, cell, corrected, level, models, photo
 from studies.coco.labels import CHECKED, CLASSES, LAYOUTS, METRICS, SHORT
 from studies.harness import show as table
 from studies.harness.inputs import arguments
-from studies.tables.lib.published import rows as printed
 
 NAMES = {
     "base": "base",
@@ -122,9 +121,6 @@ def mean_scores() -> None:
     heads = ("REPLACE: s(c)", "s(p)", "s(n)", "s(c) - s(n)", "s(p) - s(n)", "s(c) - s(p)")
     below = "s(c) minus the base's"
     table(("mean scores", *heads, f"{below}, REPLACE", f"{below}, our swaps"), lines)
-    for name, words in (("hp_table_2", "s(c), s(n), s(p) on REPLACE"), ("hp_table_9", "s(c) on REPLACE and SWAP")):
-        own = "; ".join(f"{row} {' / '.join(f'{one:.3f}' for one in values)}" for row, values in printed(name).items())
-        print(f"Published for CLIP ViT-B/32, {words}: {own}.\n")
 
 
 @cache
@@ -195,6 +191,7 @@ def show() -> None:
     mean_of = {("all", "original"): "mean of VALSE, VL-CheckList, our layouts"}
     levels("CE-CLIP, Fig. 4 and 5a", mean_of | dict(list(five.items())[:4]), ABLATED)
     last_thresholds()
+    print("Every recipe on the same texts:\n")
     legend()
 
 

@@ -351,7 +351,6 @@ def differences(towers: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> 
         ]  # fmt: skip
         show((f"{title}, {metric.capitalize()}", *(KINDS[kind] for kind in kinds), "bases"), lines)
     print(f"\\*: significant, by interval and by p-value, which is corrected (Holm) for all {len(found)} comparisons.")
-    print("p: this corrected value, where the interval excludes zero and the difference is not significant.\n")
 
 
 def everything() -> None:
@@ -369,9 +368,11 @@ def everything() -> None:
     for tower, title in TOWERS.items():
         levels(tower, title)
     differences(TOWERS, PAIRS)
+    print("p: this corrected value, where the interval excludes zero and the difference is not significant.\n")
     fused()
+    print("With a matching head:\n")
     differences({"x": "matching"}, FUSED_PAIRS)
-    print("With two bases, their spread is hardly known: an interval is very wide, or that of photos alone.")
+    print("With two bases, their spread is hardly known: an interval is very wide, or that of photos alone.\n")
 
 
 def main() -> None:
@@ -381,7 +382,6 @@ def main() -> None:
         short()
     else:
         everything()
-        print()
         every.show()
 
 

@@ -5,10 +5,9 @@ python -m studies.ledger.siglip --shared ../shared/data
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
-from studies.harness import table
+from studies.harness import read_rows, show
 from studies.harness.inputs import arguments
 
 TASKS = ("SugarCrepe", "AROCocoOrder", "AROFlickrOrder")  # those with a result from before the change
@@ -17,10 +16,9 @@ TASKS = ("SugarCrepe", "AROCocoOrder", "AROFlickrOrder")  # those with a result 
 def history(shared: Path) -> dict[str, dict[str, tuple[float, float]]]:
     """Model -> task -> the score with `padding=True` and with `padding="max_length"`."""
     found: dict[str, dict[str, dict[str, float]]] = {}
-    with (shared / "published_scores" / "mieb_siglip_history.csv").open(encoding="utf-8") as handle:
-        for row in csv.DictReader(handle):
-            model = row["model"].removeprefix("google/")
-            found.setdefault(model, {}).setdefault(row["task"], {})[row["date"]] = float(row["main_score"])
+    for row in read_rows(shared / "published_scores" / "mieb_siglip_history.csv"):
+        model = row["model"].removeprefix("google/")
+        found.setdefault(model, {}).setdefault(row["task"], {})[row["date"]] = float(row["main_score"])
     return {
         model: {task: (scores[min(scores)], scores[max(scores)]) for task, scores in tasks.items() if len(scores) == 2}
         for model, tasks in found.items()
@@ -30,10 +28,10 @@ def history(shared: Path) -> dict[str, dict[str, tuple[float, float]]]:
 def main() -> None:
     models = history(arguments(__doc__, "published_scores/mieb_siglip_history.csv").parse_args().shared)
     lines = [[model, *(f"{tasks[task][0]} → {tasks[task][1]}" for task in TASKS)] for model, tasks in models.items()]
-    print(table(("checkpoint", *TASKS), lines))
+    show(("checkpoint", *TASKS), lines)
     for task in TASKS:
         gains = sorted(round(after - before, 1) for before, after in (tasks[task] for tasks in models.values()))
-        print(f"{task}: {len(gains)} checkpoints, gain {gains[0]:+.1f} to {gains[-1]:+.1f} points")
+        print(f"- {task}: {len(gains)} checkpoints, gain {gains[0]:+.1f} to {gains[-1]:+.1f} points")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ READING = {
     "studies/llm_positives.py": (
         "ask hard_positives_kamath_2024 --shared GONE --llm http://127.0.0.1:1/v1 --llm-model x --cache OUT/x",
     ),
-    "studies/llm_server.py": ("GONE",),
     "studies/make_giveaway.py": ("--shared GONE",),
     "studies/make_pair_counts.py": ("--shared GONE",),
     "studies/make_word_counts.py": ("--shared GONE",),
