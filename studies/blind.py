@@ -25,7 +25,7 @@ from equipoise.evaluation.record import ItemNumbers
 from equipoise.evaluation.scoring import score_items
 from equipoise.models import load_model
 from studies.audits import FOLDERS
-from studies.harness import table
+from studies.harness import ranged, table
 from studies.harness.inputs import arguments, existing, needed
 
 NAMES = ("replace", "replace-clean", "sugarcrepe", "sugarcrepe-pp", "valse", "crepe", "negclip", "negbench")
@@ -42,7 +42,7 @@ def cell(found: ItemNumbers, metric: str) -> str:
     value, interval = found[metric], found.interval(metric)
     if value is None or interval is None:
         return "-"
-    return f"{100 * value:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+    return ranged(value, interval)
 
 
 def rows_of(name: str, folder: Path, lm: Any, sample: int) -> list[list[str]]:

@@ -7,14 +7,13 @@ test images.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from equipoise.language.caption import Caption
+from studies.harness import read_lines, read_rows
 
 
 def captions_of(texts: Sequence[str]) -> list[Caption]:
@@ -47,8 +46,8 @@ def flickr(shared: Path, learned: bool) -> dict[str, list[str]]:
 
 def train2017(shared: Path, learned: bool) -> dict[str, list[str]]:
     """Image -> captions of the photos of train2017 that are in no benchmark: three eighths of them, or the others."""
-    with gzip.open(shared / "coco" / "captions_train2017_part.jsonl.gz", "rt", encoding="utf-8") as lines:
-        rows = [row for row in map(json.loads, lines) if row["use"] == "train" and not row["benchmarks"]]
+    rows = read_lines(shared / "coco" / "captions_train2017_part.jsonl.gz")
+    rows = [row for row in rows if row["use"] == "train" and not row["benchmarks"]]
     mine = [row for row in rows if (zlib.crc32(f"sheet{row['id']}".encode()) % 8 < 3) == learned]
     return {f"train2017/{row['id']}": row["captions"] for row in mine}
 
@@ -57,8 +56,7 @@ def learning(shared: Path) -> Iterator[tuple[str, list[str]]]:
     """(corpus, captions of one image) of all that may be learned from."""
     for record in coco(shared / "coco" / "karpathy_test_first_half.json", learned=True):
         yield "coco", [str(text) for text in record["caption"]]  # type: ignore[attr-defined]
-    with (shared / "negclip" / "valid_neg_clip.tsv").open(encoding="utf-8", newline="") as handle:
-        for row in csv.DictReader(handle, delimiter="\t"):
-            yield "coco", [row["title"]]
+    for row in read_rows(shared / "negclip" / "valid_neg_clip.tsv"):
+        yield "coco", [row["title"]]
     for captions in flickr(shared, learned=True).values():
         yield "flickr8k", captions

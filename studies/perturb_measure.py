@@ -30,6 +30,7 @@ from equipoise.perturb.recipe import Perturbed, perturb_caption, perturb_caption
 from equipoise.perturb.recipes import balanced
 from equipoise.perturb.run.counts import Mix, described, expected
 from studies.caption_halves import captions_of, coco
+from studies.harness import show
 from studies.harness.inputs import HALVES, arguments
 
 Edits = list[tuple[str, str]]  # (kind, substitution)
@@ -51,8 +52,7 @@ def main() -> None:
         _print_llm(groups, options.precision, LlmWriter(llm_for(settings)))
         return
     if options.curve:
-        print("| asked | a negative | no word replaced | a positive | expected of negatives | expected of positives |")
-        print("| --- | --- | --- | --- | --- | --- |")
+        lines = []
         for precision in options.curve:
             found = [made for _, made in write_edits(groups, precision)]
             mix = mix_of(found)
@@ -60,7 +60,9 @@ def main() -> None:
             listed = [one.negatives for one in found], swapped, [one.positives for one in found]
             cells = [sum(map(bool, having)) / len(found) for having in listed]
             told = [expected(mix, kind) or 0.0 for kind in ("negative", "positive")]
-            print(f"| {precision} | {' | '.join(f'{cell:.1%}' for cell in (*cells, *told))} |", flush=True)
+            lines.append([str(precision), *(f"{cell:.1%}" for cell in (*cells, *told))])
+        expects = ("expected of negatives", "expected of positives")
+        show(("asked", "a negative", "no word replaced", "a positive", *expects), lines)
         return
     began = time.process_time()
     made = write_edits(groups, options.precision)
@@ -103,24 +105,24 @@ def _print_llm(groups: list[tuple[str, list[str]]], precision: float, writer: Ll
                 print(f"{each.kind}, expected {each.expected:.2f}: {caption.text} => {each.text}")
     asked = [each for caption in captions for target in SECTIONS for each in writer.contrasts(caption, target)]
     print(f"{len(captions):,} captions; {len(asked):,} proposals of wrong words by the model")
-    print("| words of | a negative that replaces a word | a positive that replaces a word |")
-    print("| --- | --- | --- |")
+    lines = []
     for name, made in found.items():
         cells = (
             sum(any(each.edit.op == "replace" for each in getattr(one, kind)) for one in made) / len(made)
             for kind in ("negatives", "positives")
         )
-        print(f"| {name} | {' | '.join(f'{cell:.1%}' for cell in cells)} |")
+        lines.append([name, *(f"{cell:.1%}" for cell in cells)])
+    show(("words of", "a negative that replaces a word", "a positive that replaces a word"), lines)
 
 
 def _print_caps(items: list[Item], images: list[str], caps: list[int]) -> None:
-    print("| texts of a substitution, at most | a negative | a positive | a lookup is right |")
-    print("| --- | --- | --- | --- |")
+    lines = []
     for cap in (len(items), *caps):
         kept = list(cap_items(lambda: items, cap, keep_all=True))
         cells = [sum(bool(getattr(item, kind)) for item in kept) / len(kept) for kind in ("negatives", "positives")]
         right = lookup_rate(*in_halves(kept, images), quiet=True)
-        print(f"| {cap:,} | {' | '.join(f'{cell:.1%}' for cell in (*cells, right))} |")
+        lines.append([f"{cap:,}", *(f"{cell:.1%}" for cell in (*cells, right))])
+    show(("texts of a substitution, at most", "a negative", "a positive", "a lookup is right"), lines)
 
 
 def in_halves(items: list[Item], images: list[str]) -> tuple[Edits, Edits]:

@@ -8,7 +8,6 @@ DATA holds the folders that others published (READ below). Nothing here runs a m
 
 from __future__ import annotations
 
-import csv
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from equipoise.core.errors import UserError
 from equipoise.evaluation.record import Interval, ItemNumbers, Metrics, Numbers
 from equipoise.published.measuring import published_run
 from equipoise.report.tables import percent
-from studies.harness import SHARED, table
+from studies.harness import SHARED, ranged, read_rows, table
 from studies.harness.inputs import arguments
 from studies.ledger.printed import PRINTED
 
@@ -86,27 +85,20 @@ def vsr(data: Path, model: str, wording: str) -> ItemNumbers:
 
 def vl_compo(data: Path) -> dict[str, float]:
     """SugarCrepe of OpenAI's ViT-B/32 in vl_compo's table."""
-    with (data / "published" / "vl_compo_individual_results.csv").open(encoding="utf-8", newline="") as handle:
-        (row,) = [row for row in csv.DictReader(handle) if (row["arch"], row["pretrained"]) == ("ViT-B-32", "openai")]
+    rows = read_rows(data / "published" / "vl_compo_individual_results.csv")
+    (row,) = [row for row in rows if (row["arch"], row["pretrained"]) == ("ViT-B-32", "openai")]
     start = "sugarcrepe::"
     return {name.removeprefix(start): float(value) for name, value in row.items() if name.startswith(start)}
-
-
-def within(data: Path, name: str, cropped: bool) -> Numbers:
-    """Each wording against its own wrong sentence, and pairs."""
-    return predicate_noun(data, name, cropped).overall
 
 
 # ---------------------------------------------------------------------------- how it is shown
 
 
 def share(numbers: Numbers, name: str, digits: int = 1, interval: bool = True) -> str:
-    number = numbers.metrics[name]
-    shown = f"{100 * number.value:.{digits}f}"
+    number, form = numbers.metrics[name], f".{digits}f"
     if interval and number.interval is not None:
-        low, high = number.interval
-        shown += f" [{100 * low:.{digits}f}, {100 * high:.{digits}f}]"
-    return shown
+        return ranged(number.value, number.interval, form)
+    return f"{100 * number.value:{form}}"
 
 
 def _winoground(data: Path) -> str:
@@ -141,7 +133,8 @@ def _wordings(data: Path) -> str:
     rows = []
     for cropped in (False, True):
         for name, title in PREDICATE_NOUN.items():
-            paper, first = within(data, name, cropped), _split(predicate_noun(data, name, cropped), "first")
+            found = predicate_noun(data, name, cropped)
+            paper, first = found.overall, found.by["split"]["first"]
             rows.append(
                 [
                     f"{title}, {'cropped' if cropped else 'whole'}",
@@ -163,14 +156,10 @@ def _against_first(data: Path) -> str:
     for cropped in (False, True):
         for name, title in PREDICATE_NOUN.items():
             if name != "clip":
-                first = _split(predicate_noun(data, name, cropped), "first")
+                first = predicate_noun(data, name, cropped).by["split"]["first"]
                 cells = [percent(first, metric) for metric in ("original", "augmented", "brittleness")]
                 rows.append([f"{title}, {'cropped' if cropped else 'whole'}", *cells])
     return table(("model, photos", "Original", "Augmented", "Brittleness"), rows)
-
-
-def _split(found: Metrics, split: str) -> ItemNumbers:
-    return found.by["split"][split]
 
 
 def _bivlc(data: Path) -> str:

@@ -14,11 +14,12 @@ from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.results import LoadedRun, read_result
 from equipoise.evaluation.scores import ItemScores
+from studies.harness import ROOT, show
 from studies.harness.inputs import arguments
 
 IMAGES, ITEMS = 100, 200
 RESAMPLES = 300
-RECORD = read_result(Path(__file__).resolve().parents[1] / "tests" / "golden" / "run")
+RECORD = read_result(ROOT / "tests" / "golden" / "run")
 
 
 def run(right: np.ndarray) -> LoadedRun:
@@ -30,8 +31,7 @@ def run(right: np.ndarray) -> LoadedRun:
 
 
 def main(repetitions: int) -> None:
-    print("| seeds a side | spread of seeds | spread of images | seeds and images | images only | width |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+    lines = []
     for seeds in (2, 3, 5):
         for of_seeds, of_images in ((0.0, 0.0), (0.0, 1.0), (0.3, 0.0), (0.2, 0.7)):
             rng = np.random.default_rng(1)
@@ -53,7 +53,10 @@ def main(repetitions: int) -> None:
                         widths.append((change.interval.high - change.interval.low) / 2)
             both, images = 100 * held / repetitions
             width = np.mean(widths) / (1.96 * np.std(found))
-            print(f"| {seeds} | {of_seeds:g} | {of_images:g} | {both:.1f} | {images:.1f} | {width:.1f} |", flush=True)
+            numbers = (f"{one:.1f}" for one in (both, images, width))
+            lines.append([str(seeds), f"{of_seeds:g}", f"{of_images:g}", *numbers])
+    heads = ("seeds a side", "spread of seeds", "spread of images", "seeds and images", "images only", "width")
+    show(heads, lines, left=0)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ A second call continues where the first stopped.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from equipoise.demo import in_lines, measure
 from equipoise.demo.numbers import Models, changes, findings, value_of
 from equipoise.demo.stories import BASE, BOTH, CONTROL, OURS, ROWS, STEPS, USUAL, Row, Story, world_story
 from equipoise.models import load_model
+from studies.coco import kept
 from studies.harness.inputs import arguments
 
 KAMATH = "hard_positives_kamath_2024"
@@ -42,30 +42,17 @@ KEYS = {  # our column: keys there
     "swapped attributes": ["swap/augmented"],
     "retrieval": [f"{way}@{top}" for way in ("t2i", "i2t") for top in (1, 5, 10)],
 }
-RUNS = Path(__file__).parent
 
 
-def on_photos(path: Path) -> dict[str, dict[str, float]]:
-    """Row -> column -> points against captions alone, means over common seeds; what the file lacks is left out."""
-    found: dict[str, dict[int, dict[str, float]]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        one = json.loads(line)
-        if one["stage"] == "final":
-            found.setdefault(one["name"], {})[one["seed"]] = one["found"]
+def on_photos(tower: str) -> dict[str, dict[str, float]]:
+    """Row -> column -> points against captions alone, means over the bases that both models start from."""
 
     def change(name: str, keys: Sequence[str]) -> float:
-        """On the bases that both models start from."""
-        both = found[name].keys() & found["control"].keys()
-        return float(np.mean([[found[name][seed][key] - found["control"][seed][key] for key in keys] for seed in both]))
+        own, control = (kept.found_of(tower, one, kept.seeds(tower, name, "control")) for one in (name, "control"))
+        return float(np.mean([[a[key] - b[key] for key in keys] for a, b in zip(own, control, strict=True)]))
 
-    any_control = next(iter(found["control"].values()))
-    known = {column: keys for column, keys in KEYS.items() if all(key in any_control for key in keys)}
-    names = {row: name if name in found else f"{name}-swaps" for row, name in PHOTOS.items()}
-    return {
-        row: {column: change(name, keys) for column, keys in known.items()}
-        for row, name in names.items()
-        if name in found
-    }
+    there = {row: name for row, name in PHOTOS.items() if name in kept.models(tower)}
+    return {row: {column: change(name, keys) for column, keys in KEYS.items()} for row, name in there.items()}
 
 
 def on_world(models: Models, story: Story) -> dict[str, dict[str, float]]:
@@ -110,8 +97,7 @@ def main() -> None:
     print("\nSpearman's correlation with photographs, over recipes and columns (points against captions alone):")
     points = on_world(models, story)
     for tower, name in (("m", "MiniLM"), ("s", "from scratch")):
-        photos = on_photos(RUNS / "coco" / "results" / f"{tower}.jsonl")
-        correlation, n = agreement(points, photos)
+        correlation, n = agreement(points, on_photos(tower))
         print(f"COCO {name:13} n = {n}: {correlation:+.2f}")
 
 

@@ -23,6 +23,7 @@ from studies.coco import claims
 from studies.coco.claims import CE, FIXED, SEEDS, TYPES, known, last
 from studies.coco.kept import SETS, Asked, cell, corrected, level, models, photos, scores, size, tests, texts
 from studies.coco.labels import CHECKED, CLASSES, LAYOUTS, METRICS, SHORT
+from studies.harness import ranged
 from studies.harness import show as table
 from studies.harness.inputs import arguments
 
@@ -146,8 +147,8 @@ def fall(name: str, kind: str) -> str:
     bases, times = draws(many)
     ratios = sums @ times.T / (counts @ times.T)[:, None]  # tests, bases, draws
     drawn = np.take_along_axis(ratios.mean(0), bases.T, 0).mean(0)
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return f"{np.mean(sums.mean(1).sum(1) / counts.sum(1)):+.3f} [{low:+.3f}, {high:+.3f}]"
+    value = np.mean(sums.mean(1).sum(1) / counts.sum(1))
+    return ranged(value, np.quantile(drawn, (0.025, 0.975)), "+.3f", 1)
 
 
 def last_thresholds() -> None:

@@ -12,7 +12,6 @@ them are at commit 32496fba: docs/appendix/coco.md, "Run it again".
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -30,7 +29,7 @@ from equipoise.evaluation.record import Change, Difference
 from equipoise.evaluation.results import LoadedRun
 from equipoise.evaluation.scores import ItemScores
 from studies.coco.labels import CHECKED, CLASSES, JOINED, LAYOUTS, LIMIT, METRICS, MIXED, SHARES
-from studies.harness import read_arrays
+from studies.harness import ranged, read_arrays, read_lines
 
 RESULTS = Path(__file__).parent / "results"
 WORLD = RESULTS.parents[1] / "tables" / "results" / "scores.npz"
@@ -91,8 +90,7 @@ def models(store: str, stage: str = "final") -> dict[str, list[dict[str, Any]]]:
     if store == "world":
         return {key.rpartition("-")[0]: [{"seed": 0}] for key in scores(store) if key.endswith("-0/swap")}
     found: dict[str, list[dict[str, Any]]] = {}
-    for line in (RESULTS / f"{store}.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in read_lines(RESULTS / f"{store}.jsonl"):
         if row["stage"] == stage:
             found.setdefault(row["name"], []).append(row)
     if stage == "final":
@@ -279,4 +277,4 @@ def corrected(family: Iterable[Asked], measure: Callable[[Asked], Change] = comp
 def cell(change: Change, scale: float = 100) -> str:
     low, high = change.interval
     verdict = "\\*" if change.significant else f" (p = {change.adjusted:.2g})" if low > 0 or high < 0 else ""
-    return f"{scale * change.difference:+.1f} [{scale * low:+.1f}, {scale * high:+.1f}]{verdict}"
+    return ranged(change.difference, change.interval, "+.1f", scale) + verdict

@@ -56,7 +56,7 @@ from studies.coco.labels import (
     TOWERS,
     WORDS,
 )
-from studies.harness import show
+from studies.harness import ranged, show
 from studies.harness.inputs import arguments
 from studies.tables.lib.published import rows as printed_rows
 
@@ -236,8 +236,8 @@ def retrieval(tower: str) -> None:
             bases = rng.integers(len(own), size=max(1, len(own) - 1))  # one less: few bases spread too little
             times = np.bincount(rng.integers(many, size=many), minlength=many)
             drawn.append((change @ times)[bases].mean())
-        low, high = np.quantile(drawn, (0.025, 0.975))
-        shown = "" if name == "control" else f"{change.mean(0).sum():+.1f} [{low:+.1f}, {high:+.1f}]"
+        value, interval = change.mean(0).sum(), np.quantile(drawn, (0.025, 0.975))
+        shown = "" if name == "control" else ranged(value, interval, "+.1f", 1)
         lines.append([(NAMES | MIXED)[name] + " (averaged with captions alone)" * (name in MIXED), *ways, shown])
     heads = ("text-to-image", "image-to-text", "of six, minus captions alone")
     show((f"{TOWERS[tower]}, mean of three recalls", *heads), lines)

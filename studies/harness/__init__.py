@@ -31,8 +31,14 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) ->
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def show(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    print(table(heads, rows), end="\n\n")
+def show(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
+    print(table(heads, rows, left), end="\n\n")
+
+
+def ranged(value: float, interval: tuple[float, float], form: str = ".1f", scale: float = 100) -> str:
+    """A number with its interval; shares in percent."""
+    low, high = interval
+    return f"{scale * value:{form}} [{scale * low:{form}}, {scale * high:{form}}]"
 
 
 def cells(line: str) -> list[str]:

@@ -39,7 +39,7 @@ from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import balanced
 from studies.caption_halves import captions_of, coco, flickr, train2017
-from studies.harness import LANGUAGE, read_rows
+from studies.harness import LANGUAGE, read_lines, read_rows
 from studies.harness.inputs import HALVES, arguments, existing
 from studies.perturb_reading import READ_BEFORE
 
@@ -136,8 +136,7 @@ def positives_of(caption: Caption) -> list[Candidate]:
 
 def read_strict(path: Path) -> list[Verdict]:
     found = []
-    for line in path.open(encoding="utf-8"):
-        row = json.loads(line)
+    for row in read_lines(path):
         if row["sheet"] not in HELD and row["sheet"] not in BLIND:
             continue
         caption = Caption(row["caption"], tuple(row["others"]))

@@ -38,6 +38,7 @@ from equipoise.perturb.operations.swap_candidates import Exchange, exchanges
 from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import CHECKS
 from studies.caption_halves import captions_of, coco, flickr, train2017
+from studies.harness import read_lines, read_rows
 from studies.harness.inputs import HALVES, arguments, existing
 
 RECIPE = get_recipe("balanced")
@@ -74,9 +75,8 @@ def learning(shared: Path, more: Path | None = None) -> Iterator[tuple[str, str,
     for image, texts in flickr(shared, learned=True).items():
         yield "flickr8k", image, [" ".join(text.split()) for text in texts]
     if more is not None:
-        with more.open(encoding="utf-8") as lines:
-            for given in map(json.loads, lines):
-                yield given["corpus"], given["image"], [" ".join(text.split()) for text in given["texts"]]
+        for given in read_lines(more):
+            yield given["corpus"], given["image"], [" ".join(text.split()) for text in given["texts"]]
 
 
 def candidates(caption: Caption, rng: random.Random, wanted: Wanted = ANY) -> list[Candidate]:
@@ -187,7 +187,7 @@ FIELDS = (*"sheet corpus image place target by mark attested start end to sort".
 def collect(folder: Path, out: Path) -> None:
     """All sheets that were read, a line an edit, with its verdict; without texts. Other sheets of `out` stay."""
     read = {path.stem.removeprefix("labels"): path for path in folder.glob("labels*.txt")}
-    rows = [row for row in _stored(out) if row["sheet"] not in read] if out.exists() else []
+    rows = [row for row in read_rows(out) if row["sheet"] not in read] if out.exists() else []
     for sheet, path in sorted(read.items(), key=lambda pair: int(pair[0])):
         verdicts = dict(_verdicts(path))
         lines = (folder / f"sheet{sheet}.jsonl").read_text(encoding="utf-8").splitlines()
@@ -200,11 +200,6 @@ def collect(folder: Path, out: Path) -> None:
     writer.writeheader()
     writer.writerows(rows)
     out.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
-
-
-def _stored(path: Path) -> Iterator[dict[str, str]]:
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as handle:
-        yield from csv.DictReader(handle, delimiter="\t")
 
 
 def _verdicts(path: Path) -> Iterator[tuple[int, int]]:
@@ -233,7 +228,7 @@ def verdicts(source: Path, shared: Path, more: Path | None, out: Path) -> None:
         texts |= {image: [" ".join(text.split()) for text in said] for image, said in train2017(shared, half).items()}
     unknown = 0
     with out.open("w", encoding="utf-8") as written:
-        for row in _stored(source):
+        for row in read_rows(source):
             if row["image"] not in texts:
                 unknown += 1
                 continue

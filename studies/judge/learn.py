@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from studies.harness import read_lines
 from studies.harness.inputs import arguments, existing
 from studies.judge.examples import Arrays, Data, vocabulary
 from studies.judge.model import Judge, first_vectors, read_again, write
@@ -152,7 +153,7 @@ def main() -> None:
         parser.error("--write in the first pass needs --shared, for the words that may be proposed")
     torch.manual_seed(0)
     np.random.seed(0)
-    read = [json.loads(line) for line in options.verdicts.open(encoding="utf-8")]
+    read = read_lines(options.verdicts)
     held = {row["image"] for row in read if row["sheet"] in options.hold}
     pool, own = pool_of(options.pool, held), pool_of(options.own or [], held)
     verdicts, unseen, one_hot = Data(), Data(), np.eye(4)

@@ -9,7 +9,6 @@ pass, may be true, implausible, no good English: the mean of the seeds. Minutes 
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer
 
+from studies.harness import read_lines
 from studies.harness.inputs import arguments, existing
 
 EPOCHS, BATCH, RATE, HEAD_RATE, LONGEST, SMOOTHING = 3, 128, 8e-5, 5e-4, 128, 0.03
@@ -111,9 +111,8 @@ def main() -> None:
     options = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     tokenizer = AutoTokenizer.from_pretrained(options.encoder, local_files_only=True)
-    read = [json.loads(line) for line in options.verdicts.open(encoding="utf-8")]
-    blocks = [json.loads(line) for line in options.pool.open(encoding="utf-8")]
-    rows = [{**block, **made} for block in blocks for made in block["made"]]
+    read = read_lines(options.verdicts)
+    rows = [{**block, **made} for block in read_lines(options.pool) for made in block["made"]]
     learning, pool = encoded(tokenizer, read), encoded(tokenizer, rows)
     labels = torch.tensor([row["verdict"] for row in read])
     total = np.zeros((len(rows), 4))

@@ -6,8 +6,6 @@ and mteb's totals.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,6 +19,7 @@ from equipoise.data.items import Item
 from equipoise.evaluation.answers import flips
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.published.reading import read_any
+from studies.harness import opened, read_lines, read_rows
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 SOURCES = {  # repository, commit, licence
@@ -260,12 +259,10 @@ def words(item: Item) -> str:
 
 def statements(path: Path) -> dict[str, str]:
     """Both wordings of VSR's statements with their truth, by the ids of the reader."""
-    with gzip.open(path, "rt", encoding="utf-8") as handle:
-        rows = list(csv.DictReader(handle))
     return {
         f"{row['example_id']}/{row['condition']}": f"{row['original_statement']} (truth: {row['ground_truth']})\n"
         f"reworded: {row['statement']} (truth: {row['expected_transformed_label']})"
-        for row in rows
+        for row in read_rows(path)
     }
 
 
@@ -273,7 +270,7 @@ def statements(path: Path) -> dict[str, str]:
 
 
 def whatsup(shared: Path) -> Ledger:
-    with gzip.open(shared / "published_scores/whatsup_llava/wordings.json.gz", "rt", encoding="utf-8") as handle:
+    with opened(shared / "published_scores/whatsup_llava/wordings.json.gz") as handle:
         rows = json.load(handle)
     asked = {label: {row["image"]: row for row in rows if row["prompt_label"] == label} for label in
              ("Multiple Choice", "Multiple Choice Vary Above")}  # fmt: skip
@@ -300,9 +297,7 @@ def whatsup(shared: Path) -> Ledger:
 def mieb(shared: Path) -> Ledger:
     """Shares of 40 models on six tasks; nobody published their answers."""
     benches, entries = {}, []
-    with gzip.open(shared / "published_scores/mieb.jsonl.gz", "rt", encoding="utf-8") as handle:
-        results = list(map(json.loads, handle))
-    for row in results:
+    for row in read_lines(shared / "published_scores/mieb.jsonl.gz"):
         name = f"{row['task']} (mteb)"
         note = "mteb published totals without answers, so models are not compared here."
         rule = "group score" if row["task"] == "Winoground" else "the caption scores higher than every wrong one"

@@ -18,6 +18,7 @@ from equipoise.data.items import Item
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.published.reading import read_any
 from equipoise.published.sheets import PublishedScores
+from studies.harness import ranged
 from studies.harness.inputs import arguments
 
 FLIPPED, QUEUE = 0.02, 0.04
@@ -99,11 +100,10 @@ def trial(answers: Answers, raw: Answers, seed: int) -> dict[str, float]:
     }
 
 
-def interval(values: np.ndarray, draw: np.random.Generator) -> tuple[float, float]:
-    """95 % interval of the mean over draws."""
+def mean_of(values: np.ndarray, draw: np.random.Generator, form: str) -> str:
+    """The mean over draws with its 95 % interval."""
     means = draw.choice(values, (4000, len(values))).mean(1)
-    low, high = np.quantile(means, (0.025, 0.975))
-    return float(low), float(high)
+    return ranged(values.mean(), np.quantile(means, (0.025, 0.975)), form, 1)
 
 
 def main() -> None:
@@ -125,15 +125,11 @@ def main() -> None:
     print(f"\n{share} flipped labels ({FLIPPED:.0%}), found in the first {QUEUE:.0%} of the queue, {len(trials)} draws")
     for name in trials[0]:
         values = 100 * np.array([one[name] for one in trials])
-        low, high = interval(values, draw)
-        print(
-            f"  {name}: {values.mean():.1f} % [{low:.1f}, {high:.1f}]; draws {values.min():.1f} to {values.max():.1f}"
-        )
+        print(f"  {name}: {mean_of(values, draw, '.1f')} %; draws {values.min():.1f} to {values.max():.1f}")
     first, *others = trials[0]
     for other in others:
         values = 100 * np.array([one[first] - one[other] for one in trials])
-        low, high = interval(values, draw)
-        print(f"  {first} minus {other}: {values.mean():+.1f} points [{low:+.1f}, {high:+.1f}]")
+        print(f"  {first} minus {other}: {mean_of(values, draw, '+.1f')} points")
 
     everywhere = ~np.isnan(raw.right).any(1)
     failed = np.flatnonzero(everywhere & (raw.right == 0).all(1))

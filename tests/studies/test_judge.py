@@ -211,6 +211,6 @@ def test_only_what_passes(module: Callable[[str], Any]) -> None:
 
 def test_verdicts_that_are_kept_can_be_read(module: Callable[[str], Any]) -> None:
     made = module("candidates")
-    rows = list(made._stored(made.Path(made.__file__).with_name("verdicts.tsv.gz")))
+    rows = made.read_rows(made.Path(made.__file__).with_name("verdicts.tsv.gz"))
     assert len(rows) > 62_757
     assert set(rows[0]) <= set(made.FIELDS) and all(row["verdict"] in {"0", "1", "2", "3"} for row in rows)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.evaluation.record import Change, Interval, Number, Numbers
-from studies.harness import table
+from studies.harness import ranged, table
 from studies.tables.lib.jobs import Job
 from studies.tables.lib.published import Rows
 from studies.tables.lib.study import Study
@@ -18,9 +18,7 @@ def share(value: float | None, interval: Interval | None) -> str:
     """A share in percent with its interval."""
     if value is None:
         return GONE
-    return f"{100 * value:.1f}" + (
-        "" if interval is None else f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
-    )
+    return f"{100 * value:.1f}" if interval is None else ranged(value, interval)
 
 
 def cell(numbers: Numbers | None, metric: str = "original") -> str:
@@ -32,20 +30,15 @@ def number(found: Number | None, percent: bool = True, digits: int = 3) -> str:
         return GONE
     if percent:
         return share(found.value, found.interval)
-    shown = f"{found.value:.{digits}f}"
-    return (
-        shown
-        if found.interval is None
-        else f"{shown} [{found.interval.low:.{digits}f}, {found.interval.high:.{digits}f}]"
-    )
+    form = f".{digits}f"
+    return f"{found.value:{form}}" if found.interval is None else ranged(found.value, found.interval, form, 1)
 
 
 def change(found: Change | None) -> str:
     """A paired difference in points; ~ says that the interval holds zero, so that nobody takes a tie for a win."""
     if found is None:
         return GONE
-    low, high = found.interval
-    return f"{100 * found.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]{'' if found.clear else ' ~'}"
+    return ranged(found.difference, found.interval, "+.1f") + " ~" * (not found.clear)
 
 
 @dataclass(frozen=True)
