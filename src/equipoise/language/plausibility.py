@@ -33,7 +33,7 @@ CONTENT = frozenset(("noun", "verb", "adjective", "adverb"))
 _KNOWN_WELL = 40  # a noun seen in so many places needs no help from its sort
 _VEHICLES = frozenset(("road-vehicle", "rail", "air-vehicle", "water-vehicle"))
 _TELLING = 20  # a verb seen so often takes no object that it was never seen with
-_ENOUGH = 8  # of the word that stays: less says nothing about what goes with it
+_ENOUGH = 8  # times that the word that stays was seen: fewer say nothing about the words that go with it
 # How often a pair must be expected before its absence says something.
 _EXPECTED = {
     "prep": 0.1, "object": 0.05, "via": 0.05, "subject": 0.2, "modifier": 0.5, "of": 0.0, "particle": 0.1,
@@ -255,7 +255,7 @@ def _seen_by_kin(pair: Pair, word: str, target: str) -> bool:
     return any(counted(*pair.filled(kin)).seen for kin in _PERSONS)
 
 
-def _is_told_where(caption: Caption, noun: str) -> bool:
+def _is_not_first(caption: Caption, noun: str) -> bool:
     """Whether the noun is not the first of the caption: in "two children on the dirt with an umbrella", the umbrella
     is the children's."""
     phrase = next((p for p in caption.phrases if caption.units[p.head].lemma == noun), None)
@@ -266,7 +266,7 @@ def _doubts_of_scene(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
     first = caption.head_lemma(caption.phrases[0]) if caption.phrases else ""
     for subject, where in places_in(caption):
         preposition, _, noun = where.rpartition(" ")
-        if subject == old and not (preposition == "with" and _is_told_where(caption, old)):
+        if subject == old and not (preposition == "with" and _is_not_first(caption, old)):
             yield from _doubt_at(new, where)
         if noun == old and not (first != subject and _is_seen_at(first, f"{preposition} {new}")):
             yield from _doubt_at(subject, f"{preposition} {new}")

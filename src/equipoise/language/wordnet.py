@@ -33,7 +33,7 @@ Letter = Literal["n", "v", "a"]
 LETTERS: dict[str, Letter] = {"object": "n", "attribute": "a", "action": "v"}
 # Animal, artifact, body, food, location, object, person, plant, substance.
 VISIBLE = frozenset({5, 6, 8, 13, 15, 17, 18, 20, 27})
-_TOO_GENERAL = 6  # synsets less deep (object, artifact, ...) say nothing about what two things share
+_TOO_GENERAL = 6  # synsets less deep (object, artifact, ...) are shared by things that have nothing in common
 
 
 class WordNet:

@@ -56,7 +56,7 @@ WHAT = (
 
 
 def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Model:
-    """Load the model a spec names; see FORMS for what a spec looks like."""
+    """Load the model that a spec names; FORMS has a spec of each kind."""
     kind = kind_named(spec)
     if kind == "py":
         with steady(on=False):  # the user's code may change a model that it loads
@@ -78,7 +78,7 @@ def _own(rest: str, spec: str) -> Model:
     if ":" not in rest:
         raise UserError(f"{spec}: expected py:module:factory, for instance py:my_models:make")
     model = load_named(spec, WHAT, _is_model)
-    # Another factory, or another version of its file, is another model, whatever it says of itself.
+    # Another factory, or another version of its file, is another model, whatever its card says.
     source = {"factory": rest, "sha256": source_sha256(spec)}
     try:
         setattr(model, "card", {"spec": spec, **(getattr(model, "card", None) or {}), "source": source})  # noqa: B010

@@ -124,8 +124,8 @@ def read_state(path: Path) -> dict[str, object]:
             loaded = loaded[key]
             break
     if not isinstance(loaded, dict) or not any(isinstance(value, torch.Tensor) for value in loaded.values()):
-        found = f"a dict with {list(loaded)[:5]}" if isinstance(loaded, dict) else type(loaded).__name__
-        raise UserError(f"{path}: no state dict in it (nor under state_dict or model); found {found}")
+        content = f"a dict with {list(loaded)[:5]}" if isinstance(loaded, dict) else type(loaded).__name__
+        raise UserError(f"{path}: no state dict in it (nor under state_dict or model); found {content}")
     return loaded
 
 

@@ -97,7 +97,7 @@ class TorchModel:
         return card
 
     def _forget(self) -> None:
-        """Drop what was computed with weights that may have changed."""
+        """Drop values that were computed with weights that may have changed."""
 
     def holding(self, network: torch.nn.Module) -> Self:
         """This model with other weights."""

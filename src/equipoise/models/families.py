@@ -33,7 +33,7 @@ class Family:
     by_pieces: bool = False  # its modules are named as CLIP's: training packs its texts, losses see its tokens
     open_clip_names: bool = False  # its weights have names in open_clip's checkpoints
     cleaning: str | None = None  # of its texts (inputs.CLEANERS); None: as its tokenizer's class says
-    attention: str = "sdpa"  # transformers' name; its own class decides what it has
+    attention: str = "sdpa"  # transformers' name; not every class has each
     masked_text: bool = False  # the text tower needs an attention mask for the padding
 
     def embed_dim(self, config: PretrainedConfig) -> int:

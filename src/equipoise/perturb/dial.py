@@ -52,7 +52,7 @@ class Dial:
         return _least(kind, max(0.01, 1 - ALONE * (1 - self.bound)) if alone else self.bound)
 
     def stricter(self) -> Dial:
-        """For captions that the judge knows less well."""
+        """The dial for captions that the judge knows less well."""
         return Dial(max(self.precision, _STRICTER))
 
     def allows(self, kind: str) -> bool:
@@ -89,7 +89,7 @@ def _least(kind: str, bound: float) -> float:
 
 
 LIKELY = 0.6  # the fit leaves out the dial's own edits that the judge finds less likely: older judges chose them
-SEEN = 0.1  # readers have hardly seen what the judge finds less likely
+SEEN = 0.1  # readers have hardly seen edits that the judge finds less likely
 
 
 def rate_of(kind: str) -> float:

@@ -1,7 +1,7 @@
 """`perturb --recipe questions`: questions in other words with the same answer, and with the opposite answer.
 
-A question has what is said before it, the question itself, and what follows it ("True or false?"). Only the question
-changes. language/data/questions.txt lists its forms. Where a rule cannot tell, the question keeps its form.
+A question has words before it, the question itself, and words after it ("True or false?"). Only the question changes.
+language/data/questions.txt lists its forms. If no rule is sure, the question keeps its form.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _read_forms() -> Iterator[tuple[re.Pattern[str], list[str]]]:
 _FORMS = tuple(_read_forms())
 
 
-class Parts(NamedTuple):
+class QuestionParts(NamedTuple):
     before: str
     core: str  # the question or the statement, without its mark
     mark: str
@@ -72,7 +72,7 @@ class Parts(NamedTuple):
         return f"{self.before}{core}{self.mark}{self.after}"
 
 
-def asked(question: str) -> Parts | None:
+def asked(question: str) -> QuestionParts | None:
     """The last sentence, if it is a question that begins as questions do."""
     tail = _TAIL.search(question)
     text, after = (question[: tail.start()], question[tail.start() :]) if tail else (question, "")
@@ -80,18 +80,18 @@ def asked(question: str) -> Parts | None:
     if not match or ("?" not in match[3] and after) or not match[2].split():
         return None
     opens = match[2].split()[0].strip(",").lower() in _OPENERS or _FRONTED.fullmatch(match[2])
-    return Parts(match[1], match[2], match[3] or "?", after) if opens else None
+    return QuestionParts(match[1], match[2], match[3] or "?", after) if opens else None
 
 
-def stated(question: str, polar: bool) -> Parts | None:
+def stated(question: str, polar: bool) -> QuestionParts | None:
     """A statement that is true or false: "The cat is on the bed. True or false?"."""
     for pattern in _STATEMENTS if polar else _STATEMENTS[:2]:
         if match := pattern.fullmatch(question.strip()):
-            return Parts(*match.groups()) if match[2].split()[0].lower() in _LOWERED else None
+            return QuestionParts(*match.groups()) if match[2].split()[0].lower() in _LOWERED else None
     return None
 
 
-def forms_of_statement(parts: Parts, options: Sequence[str]) -> Iterator[str]:
+def forms_of_statement(parts: QuestionParts, options: Sequence[str]) -> Iterator[str]:
     said = parts.core
     lower = said[0].lower() + said[1:]
     if match := _SYMMETRIC.fullmatch(said):
@@ -293,7 +293,7 @@ def opposites(question: str, is_yes: bool, captions: Sequence[str] = (), seed: i
 
 
 def _of_existence(
-    parts: Parts, match: re.Match[str], is_yes: bool, captions: Sequence[str], seed: int
+    parts: QuestionParts, match: re.Match[str], is_yes: bool, captions: Sequence[str], seed: int
 ) -> Iterator[str]:
     thing = match["x"].split(" ", 1)[1]
     if not is_object(match["x"]) or re.search(r"\b(?:and|or)\b", thing):

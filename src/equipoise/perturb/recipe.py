@@ -89,7 +89,7 @@ def edited(
 
 
 def edit_class(kind: str, edit: Edit) -> str:
-    """How an edit is counted: "negative replace object"."""
+    """The name under which an edit is counted: "negative replace object"."""
     return " ".join(filter(None, (kind, edit.op, edit.target)))
 
 
@@ -97,8 +97,8 @@ def replaced(text: str, kind: Kind, proposal: Proposal) -> Candidate:
     """A proposal written into the caption."""
     new = write_edit(text, proposal.start, proposal.end, proposal.to)
     span = (proposal.start, proposal.end)
-    made = edited(text, kind, "replace", proposal.target, span, proposal.to, proposal.by, new)
-    return made._replace(mark=proposal.mark)
+    candidate = edited(text, kind, "replace", proposal.target, span, proposal.to, proposal.by, new)
+    return candidate._replace(mark=proposal.mark)
 
 
 Sources = Sequence[Source]
@@ -150,7 +150,7 @@ _TRIES = 80  # candidates a slot may drop before it stays empty
 
 
 def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbed:
-    """Positives and negatives of one caption, and what was dropped and why."""
+    """Positives and negatives of one caption, and the dropped candidates with their reasons."""
     result = Perturbed(refused=unusable(caption.text))
     if result.refused:
         return result
@@ -188,7 +188,7 @@ def prepare(recipes: Sequence[Recipe], captions: Sequence[Caption]) -> None:
     usable = [caption for caption in captions if unusable(caption.text) is None]
     for recipe in recipes:
         if recipe.prepare is not None:
-            with contextlib.suppress(Exception):  # perturbing the caption itself reports what is wrong with it
+            with contextlib.suppress(Exception):  # perturbing the caption itself reports the problem
                 recipe.prepare(usable, recipe.sources)
 
 

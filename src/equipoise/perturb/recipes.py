@@ -1,6 +1,6 @@
 """Named recipes: operations, word sources and checks, called after their paper and year.
 
-`Setup` is a recipe with what it needs from outside (a server, a model folder), small enough to send to every worker.
+`Setup` is a recipe with its settings (a server, a model folder), small enough to send to every worker.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def kind_of_edit(edit: Edit) -> str | None:
 
 @functools.lru_cache(maxsize=1 << 14)
 def change(before: str, after: str) -> int:
-    """How many content words come and go."""
+    """The number of content words that come and go."""
     old, new = (set(_content(_WORD.findall(text.lower()))) for text in (before, after))
     return len(old ^ new)
 

@@ -107,7 +107,7 @@ class Recipe:
         return Sum(copy.deepcopy(dict(self.terms)))
 
     def describe(self) -> dict[str, object]:
-        """As JSON: for a run's record, and to compare it with a resumed run."""
+        """The recipe as JSON: for a run's record, and to compare it with a resumed run."""
         return vars(self) | {
             "terms": {name: {"weight": weight, "loss": of_call(loss)} for name, (weight, loss) in self.terms.items()},
             "needs": asdict(self.needs),

@@ -101,14 +101,14 @@ def by_ngrams(items: Sequence[Item]) -> TextScores:
     of_pair = np.array([fold for fold, _, _ in pairs], dtype=np.int64)
     words = [[columns[name] for name in bag if name in columns] for bag in bags.values()]
     counts = np.array([len(columns) for columns in words])
-    each = np.repeat(np.arange(len(words)), counts), np.fromiter(chain.from_iterable(words), np.int64, counts.sum())
+    entries = np.repeat(np.arange(len(words)), counts), np.fromiter(chain.from_iterable(words), np.int64, counts.sum())
     scores: dict[int, dict[str, float]] = {}
     for fold in sorted(set(place)):
         others = of_pair != fold
         weights = fit(matrix.pick(others), np.ones(int(others.sum())), bias=False) if others.any() else np.zeros(0)
         # Sums of whole numbers are exact: two texts of the same weights tie, in whatever order their words stand.
         whole = np.rint(weights * _EXACT)
-        sums = np.bincount(each[0], whole[each[1]], len(words)) if others.any() else np.zeros(len(words))
+        sums = np.bincount(entries[0], whole[entries[1]], len(words)) if others.any() else np.zeros(len(words))
         scores[fold] = dict(zip(bags, (sums / _EXACT).tolist(), strict=True))
     return [[scores[fold][text] for text in item.texts()] for fold, item in zip(place, items, strict=True)]
 

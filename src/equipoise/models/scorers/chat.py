@@ -203,7 +203,7 @@ def _processor(folder: Path, named: str, spec: str) -> ProcessorMixin:
             processor = still.from_pretrained(
                 str(folder), local_files_only=True, trust_remote_code=False, backend="pil"
             )
-    except Exception as error:  # a folder may hold anything, a class may want what is not installed
+    except Exception as error:  # a folder may hold anything, a class may need missing packages
         raise UserError(f"{spec}: {folder}: its processor could not be loaded ({first_line(error)})") from error
     if not (hasattr(processor, "image_processor") and hasattr(processor, "tokenizer")):
         raise UserError(f"{spec}: {folder} has no processor of images and texts (preprocessor_config.json, tokenizer)")

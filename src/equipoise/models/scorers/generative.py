@@ -110,7 +110,7 @@ class Likelihood(ChatModel):
 
 def answers(tokenizer: PreTrainedTokenizerBase, answer: str) -> dict[str, int]:
     """The tokens of this word, however the vocabulary writes its blanks and capitals."""
-    marks = "\u2581\u0120 "  # what SentencePiece and byte-level BPE write for a blank before a word
+    marks = "\u2581\u0120 "  # the blank before a word in SentencePiece and byte-level BPE
     return {
         token: number
         for token, number in tokenizer.get_vocab().items()

@@ -125,8 +125,8 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
     if tokenizer.pad_token_id is None:
         raise UserError(f"{spec}: the tokenizer has no padding token, so texts of two lengths cannot share a batch")
     context = min(text_positions(text), int(tokenizer.model_max_length))
-    made = (spec, network, tokenizer, image_processor, family, chosen)
-    return MatchingModel(*made, folder=folder, context_length=context, device=device, dtype=dtype, notes=notes)
+    parts = (spec, network, tokenizer, image_processor, family, chosen)
+    return MatchingModel(*parts, folder=folder, context_length=context, device=device, dtype=dtype, notes=notes)
 
 
 def _read_scale(folder: Path, network: PreTrainedModel) -> None:
@@ -147,7 +147,7 @@ def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> M
     tokenizer = load_tokenizer(path.parent)
     network, pixels, notes = xvlm.read_xvlm(path)
     check_tokenizer(tokenizer, network.config.vocab_size, causal=False, where=spec)
-    made = (spec, network, tokenizer, pixels, family, chosen)
+    parts = (spec, network, tokenizer, pixels, family, chosen)
     return MatchingModel(
-        *made, folder=path.parent, context_length=xvlm.CONTEXT, device=device, dtype=dtype, notes=notes
+        *parts, folder=path.parent, context_length=xvlm.CONTEXT, device=device, dtype=dtype, notes=notes
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from equipoise.models.scorers.xvlm import XVLM, Pixels
 
-LENGTH_STEP = 8  # texts are padded to a multiple of it, the same for the same length whatever their neighbours
+LENGTH_STEP = 8  # texts are padded to a multiple of it, so that other texts of the batch change nothing
 KEPT = 256  # images with features in memory, the last used
 
 

@@ -1,2 +1,2 @@
-"""How far an edit can be told from its original by words alone (text-only bias), and drawing against it. No image, no
-model of images."""
+"""Text-only bias: how well words alone separate edits from originals, and draws against it. No image, no model of
+images."""

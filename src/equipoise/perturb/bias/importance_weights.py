@@ -1,4 +1,4 @@
-"""How much a replacement gives itself away by its words alone, learned offline and looked up here.
+"""Weights of words that give a replacement away, learned offline and looked up here.
 
 `data/giveaway.json.gz` holds a weight for words and for pairs of neighbouring words, one table for positives, one for
 negatives of the papers' recipes and one for those that `balanced` judges: above zero for what edits would bring in more

@@ -157,7 +157,7 @@ def rewrite_file(
     return counts, dict(sorted(edits.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-Substitution = tuple[TextKind, str, str]  # what was replaced, by what; in small letters
+Substitution = tuple[TextKind, str, str]  # the old and the new words, in small letters
 
 
 def substitution(kind: TextKind, text: Text) -> Substitution | None:
@@ -230,9 +230,9 @@ def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], di
     return report | {"items": counts["items_after"]}, edits
 
 
-# The judges, which see no image: a score is higher for what looks like an original caption. `length` and `frequency`
-# need nothing; `words` is the classifier of language/separability.py, taught on the very items; `lm:FOLDER` is the
-# fluency to a causal language model.
+# The judges, which see no image: a score is higher for a text that looks like an original caption. `length` and
+# `frequency` need nothing; `words` is the classifier of language/separability.py, taught on the same items; `lm:FOLDER`
+# is the fluency to a causal language model.
 
 _HALVES = 2
 _LM = "lm:FOLDER"

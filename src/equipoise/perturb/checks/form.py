@@ -40,7 +40,7 @@ def small_edit(caption: Caption, candidate: Candidate) -> str | None:
     edit = candidate.edit
     if edit.op == "replace" and edit.source and edit.to and edit.source.count(" ") + edit.to.count(" ") + 2 <= _MOST:
         grown = len(candidate.text) - len(caption.text)
-        if abs(grown - len(edit.to) + len(edit.source)) <= 1:  # what the edit says and no more; an article may differ
+        if abs(grown - len(edit.to) + len(edit.source)) <= 1:  # the edit's words and no others; an article may differ
             return None
     before, after = _plain_words(caption.text), _plain_words(candidate.text)
     if edit.op in {"swap", "shuffle"}:
@@ -67,7 +67,7 @@ def _plain_words(text: str) -> list[str]:
 
 
 def grammar(caption: Caption, candidate: Candidate) -> str | None:
-    """Only what the edit broke counts: captions come with mistakes of their own."""
+    """Only mistakes of the edit count: captions come with mistakes of their own."""
     broken = broken_by_edit(*_around_edit(caption, candidate))
     return broken or _wrong_form(caption, candidate) or _wrong_number(caption, candidate)
 

@@ -34,7 +34,7 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
     """A negative's new word may not be a synonym, or stand above or below the old one."""
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or not edit.source or not edit.to or edit.by == "captions":
-        return None  # what another caption excludes may be a kind of what this one says: a parrot, where it is an owl
+        return None  # the excluded thing may be a kind of this caption's: a parrot for a bird that is an owl
     first, second = lemma_of(edit.source, edit.target), lemma_of(edit.to, edit.target)
     if second in listed_synonyms(first):
         return f"the negative would stay true, as the words are synonyms: {edit.to!r} for {edit.source!r}"
@@ -55,7 +55,7 @@ _PARTS = frozenset("edge side end corner border".split())
 
 
 def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
-    """A negative may not change what leaves the truth open: a negation, a guess, one of two mentions, an origin."""
+    """A negative may not change words that leave the truth open: negated or guessed, one of two mentions, an origin."""
     edit = candidate.edit
     if candidate.kind != "negative" or edit.span is None or edit.op not in {"replace", "swap"}:
         return None
@@ -113,7 +113,7 @@ def confirmed(caption: Caption, candidate: Candidate) -> str | None:
     same = _SAME_NUMBER.get(edit.source.lower()) if edit.target == "attribute" and caption.others else None
     if same is not None and words.isdisjoint(same):
         return "no other caption of the image confirms the number"
-    if edit.target == "relation" and _is_told_near(caption, candidate):
+    if edit.target == "relation" and _is_named_near(caption, candidate):
         return "another caption of the image has something near the same thing"
     if edit.target != "object":
         return None
@@ -131,15 +131,15 @@ def confirmed(caption: Caption, candidate: Candidate) -> str | None:
     return None
 
 
-def _is_told_near(caption: Caption, candidate: Candidate) -> bool:
+def _is_named_near(caption: Caption, candidate: Candidate) -> bool:
     """Whether another caption has it near the thing: a dog on a pillow, "between two pillows", may be near it too."""
     place = caption.units_of(candidate.edit.span or (0, 0))
     phrase = caption.phrase_at.get(place[1]) if place else None
     if phrase is None or (_words(candidate.edit.to or "") or [""])[0] not in _NEAR:
         return False
-    noun, told = caption.units[phrase.head].lemma.split()[-1], map(_words, caption.others)
-    after = (words[at + 1 : at + 5] for words in told for at, word in enumerate(words) if word in _NEAR)
-    return any(noun in map(noun_lemma, few) for few in after)
+    noun, other_captions = caption.units[phrase.head].lemma.split()[-1], map(_words, caption.others)
+    after = (words[at + 1 : at + 5] for words in other_captions for at, word in enumerate(words) if word in _NEAR)
+    return any(noun in map(noun_lemma, near) for near in after)
 
 
 _NEAR = word_set("first words of nearness")
@@ -184,7 +184,7 @@ def really_swapped(caption: Caption, candidate: Candidate) -> str | None:
 
 
 def not_a_positive(caption: Caption, candidate: Candidate) -> str | None:
-    """A swap negative may not be what our own swap positives say: the sides of an "and", members of a list."""
+    """A swap negative may not be one of our own swap positives: the sides of an "and", members of a list."""
     if candidate.kind != "negative" or candidate.edit.op != "swap":
         return None
     new = _words(candidate.text)
@@ -272,8 +272,8 @@ def _groups() -> dict[str, frozenset[str]]:
     """Noun -> all nouns that are in one group with it."""
     groups: dict[str, frozenset[str]] = {}
     for group in (group for line in exclusive() if line.section == "object" for group in line.groups):
-        mine = frozenset(m.entry.text for m in group if m.replaced or m.chosen)
-        groups |= {noun: groups.get(noun, frozenset()) | mine for noun in mine}
+        members = frozenset(m.entry.text for m in group if m.replaced or m.chosen)
+        groups |= {noun: groups.get(noun, frozenset()) | members for noun in members}
     return groups
 
 

@@ -1,6 +1,6 @@
 """Turn a language model's answer into a caption, or refuse it with a reason.
 
-`tidy` takes away what models put around an answer and gives it back the caption's style (capital, full stop), which
+`tidy` removes the words that models put around an answer and restores the caption's style (capital, full stop), which
 must not betray it. `valid` is a check like the others: None to keep it, or the reason.
 """
 
@@ -65,7 +65,7 @@ def tidy(answer: Answer, caption: str) -> str:
 
 
 def _from_json(text: str) -> str:
-    """The only string of a JSON object, list or string; anything else stays what it is."""
+    """The only string of a JSON object, list or string; any other text unchanged."""
     if text[:1] not in '{["':
         return text
     try:
@@ -101,7 +101,7 @@ def any_text(caption: Caption, candidate: Candidate) -> str | None:
 
 
 def valid(caption: Caption, candidate: Candidate) -> str | None:
-    """None for a usable answer, or what is wrong with it."""
+    """None for a usable answer, or the reason against it."""
     text = candidate.text
     if text == REFUSED:
         return "the server refused the request"

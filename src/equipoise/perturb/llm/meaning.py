@@ -1,4 +1,4 @@
-"""Whether a language model's answer still means what the caption says.
+"""Check that a language model's answer still has the meaning of the caption.
 
 A swap keeps the meaning where it only reorders what "and" joins: each member stays whole, so each adjective keeps its
 noun and each agent its action. "A white shirt and black pants" may become "black pants and a white shirt", but not "a
@@ -70,21 +70,21 @@ def _words(caption: Caption) -> list[_Word]:
 
 def _members(words: list[_Word]) -> list[list[_Word]]:
     members: list[list[_Word]] = [[]]
-    for each in words:
-        if each.word == ",":
+    for word in words:
+        if word.word == ",":
             members.append([])
         else:
-            members[-1].append(each)
+            members[-1].append(word)
     return members
 
 
 def _counted(members: list[list[_Word]]) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(each.word for each in member) for member in members)
+    return Counter(tuple(word.word for word in member) for member in members)
 
 
 def _reorders(caption: Caption, answer: Caption) -> bool:
     old_words, new_words = _words(caption), _words(answer)
-    old, new = [each.word for each in old_words], [each.word for each in new_words]
+    old, new = [word.word for word in old_words], [word.word for word in new_words]
     if len(old) != len(new) or old == new or _LOST_ARTICLE.search(answer.text.lower()):
         return False
     if len(Counter(_forms(new_words)) - Counter(_forms(old_words))) > 1:
@@ -102,7 +102,7 @@ def _reorders(caption: Caption, answer: Caption) -> bool:
 
 
 def _forms(words: list[_Word]) -> list[str]:
-    return [each.unit.word for each in words if each.word != ","]
+    return [word.unit.word for word in words if word.word != ","]
 
 
 def _stands_alone(caption: Caption, words: list[_Word], start: int, end: int) -> bool:

@@ -131,7 +131,7 @@ class LlmWriter(Source):
 
 
 def _exchanged(caption: Caption, answer: Caption) -> tuple[Unit, str] | None:
-    """The one word or compound that an answer exchanges, and for what; None if it does anything else."""
+    """The only word or compound that an answer exchanges, and its new words; None if it does anything else."""
     old, new = caption.units, answer.units
     matcher = difflib.SequenceMatcher(None, [u.word for u in old], [u.word for u in new], autojunk=False)
     changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]

@@ -23,7 +23,7 @@ _LONGEST = 24  # words; a long sentence turned round is hard to read
 
 
 class Part(NamedTuple):
-    """Units `start:end`; `head` is the lemma of what a noun phrase speaks of, or of the verb."""
+    """Units `start:end`; `head` is the lemma of a noun phrase's main noun, or of the verb."""
 
     letter: str
     start: int
@@ -73,7 +73,7 @@ def inside(caption: Caption, text: str) -> str:
 
 @functools.lru_cache(maxsize=2)
 def clause_of(caption: Caption) -> Clause | None:
-    """None where the caption is long, names what comes before it, or is no plain clause."""
+    """The clause; None if the caption is long, points to text before it, or is no plain clause."""
     units = caption.units
     end = len(units) - (bool(units) and units[-1].word == ".")
     if not 2 < end <= _LONGEST or caption.is_title or any(unit.word in _KEEP_PLACE for unit in units[:end]):

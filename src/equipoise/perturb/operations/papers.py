@@ -137,7 +137,7 @@ _END = re.compile(r"[\s.!]*\Z")
 
 
 def add_false_detail(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Candidate]:
-    """A detail that no caption of the photo names; those that go with what the caption names come first."""
+    """A detail that no caption of the photo names; details that go with the caption's things come first."""
     nouns = {caption.units[phrase.head].lemma for phrase in caption.phrases}
     things = rng.sample(_DETAILS, len(_DETAILS))
     things.sort(key=lambda thing: not any(is_seen_with(noun, thing) for noun in nouns))

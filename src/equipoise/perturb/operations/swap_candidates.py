@@ -48,7 +48,7 @@ _PARTS = word_set("body parts") | word_set("parts and surroundings")
 class Exchange(NamedTuple):
     candidate: Candidate
     pair: Pair
-    more: str = ""  # words of its kind after the sort
+    traits: str = ""  # of a number swap, see `_traits`
 
 
 def exchange(candidate: Candidate, sort: Sort, spans: list[Span], into: list[str]) -> Exchange:
@@ -117,12 +117,16 @@ def number_exchanges(caption: Caption) -> Iterator[Exchange]:
             second.core, second.head
         ):
             continue
-        told = any(_is_told_several(caption, count) for count in (first, second) if not count.several)
-        if not told and _can_change(caption, first, second) and (made := _numbers_exchanged(caption, first, second)):
-            yield made._replace(more=_kind(caption, first, second))
+        plural_elsewhere = any(_is_named_several(caption, count) for count in (first, second) if not count.several)
+        if (
+            not plural_elsewhere
+            and _can_change(caption, first, second)
+            and (swap := _numbers_exchanged(caption, first, second))
+        ):
+            yield swap._replace(traits=_traits(caption, first, second))
 
 
-def _kind(caption: Caption, first: Count, second: Count) -> str:
+def _traits(caption: Caption, first: Count, second: Count) -> str:
     """The traits of a number swap that readers accept more or less often: "two", a bare plural, an action on the second
     thing ("holding"), a second thing that the first has or that continues a list."""
     link, several = caption.units[second.start - 1], first if first.several else second
@@ -174,8 +178,8 @@ def _goes_along(caption: Caption, phrase: NounPhrase, first: Count) -> bool:
     before, noun = caption.units[phrase.start - 1], caption.units[phrase.head].lemma
     if phrase.start == phrase.core and before.word == "and" and not caption.is_plural(phrase):
         return True  # a man and woman
-    held = phrase.start > first.head and before.kind == "verb" and is_thing(noun)
-    return held and caption.is_plural(phrase) == first.several
+    holding = phrase.start > first.head and before.kind == "verb" and is_thing(noun)
+    return holding and caption.is_plural(phrase) == first.several
 
 
 def _numbers_exchanged(caption: Caption, first: Count, second: Count) -> Exchange | None:
@@ -211,8 +215,8 @@ def _numbers_exchanged(caption: Caption, first: Count, second: Count) -> Exchang
     to = written[0] + between + written[1]
     start = units[1].start if before != text[:a] else a
     new = before + to
-    made = edited(text, "negative", "swap", "attribute", (start, d), new[start:], "rules", new + text[d:])
-    return exchange(made, "number", [(a, b), (c, d)], written)
+    candidate = edited(text, "negative", "swap", "attribute", (start, d), new[start:], "rules", new + text[d:])
+    return exchange(candidate, "number", [(a, b), (c, d)], written)
 
 
 def _is_finite(unit: Unit) -> bool:
@@ -223,7 +227,7 @@ def _other_number(verb: Unit) -> str:
     return _AGREE.get(verb.word) or (verb.lemma if verb.pos == "VBZ" else inflect(verb.lemma, "VBZ"))
 
 
-def _is_told_several(caption: Caption, count: Count) -> bool:
+def _is_named_several(caption: Caption, count: Count) -> bool:
     """Whether another caption has several where the swap would. ("A person" is true of several people anyway.)"""
     several = inflect(count.noun, "NNS")
     return any(several in (word.strip(".,") for word in text.lower().split()) for text in caption.others)
@@ -274,7 +278,7 @@ def _of_qualities(caption: Caption) -> Iterator[Exchange]:
 
 def _say_the_same(words: frozenset[str], others: frozenset[str]) -> bool:
     """Whether the swap would say the same: beige and tan, or a nice pink and pink."""
-    plain = [frozenset(_ALIKE.get(word, word) for word in each) for each in (words, others)]
+    plain = [frozenset(_ALIKE.get(word, word) for word in group) for group in (words, others)]
     return plain[0] == plain[1] or bool(plain[0] & plain[1] and (plain[0] ^ plain[1]) - COLOURS - _JOINS)
 
 
@@ -333,8 +337,8 @@ def _inflected(caption: Caption, first: NounPhrase, second: NounPhrase) -> Excha
     a, b, c, d = *spans[0], *spans[1]
     to = into[0] + article_before(text[b:c], into[1]) + into[1]
     before = article_before(text[:a], into[0])
-    made = edited(text, "negative", "swap", "relation", (a, d), to, "rules", before + to + text[d:])
-    return exchange(made, "noun", spans, into)
+    candidate = edited(text, "negative", "swap", "relation", (a, d), to, "rules", before + to + text[d:])
+    return exchange(candidate, "noun", spans, into)
 
 
 def _names_a_thing(caption: Caption, phrase: NounPhrase) -> bool:
@@ -388,7 +392,7 @@ def prepare_swaps(captions: Sequence[Caption]) -> None:
     """Judge the swaps of all captions at once, and keep them with each caption."""
     captions = [caption for caption in captions if _JUDGED.get(caption) is None]
     all_exchanges = [list(exchanges(caption)) for caption in captions]
-    pairs = [[each.pair for each in listed] for listed in all_exchanges]
+    pairs = [[item.pair for item in listed] for listed in all_exchanges]
     requests = list(zip(readings_of(captions), pairs, strict=True))
     for caption, listed, chances in zip(captions, all_exchanges, swaps(requests), strict=True):
         _JUDGED.put(caption, (listed, chances.tolist()))
@@ -406,7 +410,7 @@ def swaps_of(caption: Caption) -> tuple[list[Exchange], list[list[float]]]:
 
 def kind_of_swap(exchange: Exchange) -> str:
     """The kind of a swap in the calibration."""
-    return f"swap {SORTS[exchange.pair.sort]} {exchange.more}".rstrip()
+    return f"swap {SORTS[exchange.pair.sort]} {exchange.traits}".rstrip()
 
 
 def swap_judged(caption: Caption, sources: Sources, rng: random.Random, dial: Dial) -> Made:
@@ -416,9 +420,9 @@ def swap_judged(caption: Caption, sources: Sources, rng: random.Random, dial: Di
         yield Refused("the caption does not name two things that could change places")
         return
     likely = {
-        each.candidate: accepted(kind_of_swap(each), row[0])
-        for each, row in zip(listed, chances, strict=True)
-        if row[0] >= dial.least(kind_of_swap(each))
+        item.candidate: accepted(kind_of_swap(item), row[0])
+        for item, row in zip(listed, chances, strict=True)
+        if row[0] >= dial.least(kind_of_swap(item))
     }
     for candidate in sorted(likely, key=likely.__getitem__, reverse=True):
         yield candidate._replace(expected=likely[candidate])

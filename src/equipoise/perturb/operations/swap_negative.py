@@ -201,7 +201,7 @@ def are_alike(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
     return not links or any(unit.word in _SYMMETRIC or unit.lemma in _STATES | _BOTH_WAYS for unit in links)
 
 
-# Word -> (its sort, what it means within the sort): "a little girl with a small dessert" has nothing to swap.
+# Word -> (its sort, its meaning within the sort): "a little girl with a small dessert" has nothing to swap.
 _SORT_OF = {
     word: (sort, group)
     for sort, listed in (line.split(": ") for line in word_list("sorts of qualities"))

@@ -1,4 +1,4 @@
-"""Counts of what a run wrote and dropped, under the names of its report.
+"""Counts of the texts that a run wrote and dropped, under the names of its report.
 
 The mix has kinds of edits, people, trivial positives, and the share that readers should accept.
 """
@@ -181,7 +181,7 @@ def sum_of_mixes(parts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[s
 
 
 def expected(mix: dict[str, dict[str, int]], kind: str) -> float | None:
-    """The share that strict readers should accept of what was written."""
+    """The share of the written texts that strict readers should accept."""
     judged = mix["judged"].get(kind, 0)
     return mix["accepted"][kind] / judged / 1000 if judged else None
 

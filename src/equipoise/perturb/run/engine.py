@@ -101,7 +101,7 @@ def perturb_file(
         if (done := _finished_before(out, identity | judged)) is not None:
             parts.remove_if_of(identity)
             return done
-        parts.open(identity)  # the parts are the same whoever refines them
+        parts.open(identity)  # the parts are the same with any refinement
         by_shard = _run(captions, setup, parts, total, workers, engine, limit, shard)
         joined, report = _finish(parts, by_shard, identity | judged, setup, cap, refine, even)
         report["seconds"] = round(time.monotonic() - started, 3)
@@ -124,12 +124,12 @@ def _check_out(out: Path, captions: str | Path) -> None:
         raise UserError(f"--out {out}: these are the captions, which would be lost; name another file")
     if source.is_dir() and target.parent == source:
         raise UserError(f"--out {out}: lies among the captions of {captions}; name a file in another folder")
-    beside = report_path(out)
-    if out.exists() and not beside.exists():
+    report_file = report_path(out)
+    if out.exists() and not report_file.exists():
         run_folder.refuse_file(out, "already there, and no report beside it says that `equipoise perturb` wrote it")
-    report = _read_report(out)  # None where it is damaged; then the output tells whether it is ours
-    if plain_target(beside).exists() and not ("sha256" in report if report is not None else out.exists()):
-        run_folder.refuse_file(beside, "already there, and no report of `equipoise perturb`")
+    report = _read_report(out)  # None if it is damaged; then the output shows whether it is ours
+    if plain_target(report_file).exists() and not ("sha256" in report if report is not None else out.exists()):
+        run_folder.refuse_file(report_file, "already there, and no report of `equipoise perturb`")
 
 
 def _check_dropped(path: Path, out: Path, captions: str | Path) -> None:
@@ -291,7 +291,7 @@ def sample_items(path: Path, count: int, most: int) -> Iterator[Item]:
 
 
 # The same shards on Ray Data, for corpora that outgrow a machine (extra `scale`). The captions of every unfinished
-# shard are first written beside the parts, so that a row of the dataset is only a file name and the driver's memory
+# shard are first written next to the parts, so that a row of the dataset is only a file name and the driver's memory
 # stays flat. All machines must see the output folder (NFS, Lustre, a mounted bucket).
 
 

@@ -1,10 +1,10 @@
-"""One shard of work: the captions of some images -> the lines of their items and what was dropped, and why.
+"""One shard of work: the captions of some images -> the lines of their items, and the dropped texts with reasons.
 
 Several recipes, and the item that was there before, make one item together, as in the training set of Kamath et al.
 2024. Every recipe draws as it does alone, so a union holds what its parts hold. No text of the item goes; a text that
 one recipe calls right and another wrong is kept from the first of them, and counted.
 
-The finished parts of a long run lie beside its output, so that a killed run goes on where it stopped.
+The finished parts of a long run lie next to its output, so that a killed run goes on where it stopped.
 `OUT.parts/manifest.json` says whose parts these are: input, recipe, seed and the code and word lists that wrote them.
 `NNNNNN.jsonl` are the items of one shard, `NNNNNN.json` its counts and the hash of its items; the counts are written
 last, so a shard with counts is whole. A shard is a pure function of its captions and the manifest, which is why the
@@ -44,7 +44,7 @@ class Parts:
     def __init__(self, out: str | Path, listing: bool = False) -> None:
         self.out = Path(out).resolve()  # parts lie where the output will, so that it can be renamed in one step
         self.folder = self.out.with_name(self.out.name + ".parts")
-        self.listing = listing  # whether each shard also lists what was dropped, and why
+        self.listing = listing  # whether each shard also lists dropped texts, with reasons
 
     @property
     def manifest(self) -> Path:
@@ -71,11 +71,11 @@ class Parts:
 
     def finished(self, number: int) -> dict[str, object] | None:
         """The counts of a shard whose items are there and whole."""
-        items, beside = self._paths(number)
-        if not beside.is_file() or not items.is_file() or (self.listing and not self._listed(number).is_file()):
+        items, counts_file = self._paths(number)
+        if not counts_file.is_file() or not items.is_file() or (self.listing and not self._listed(number).is_file()):
             return None
         try:
-            counts: dict[str, Any] = read_json(beside)
+            counts: dict[str, Any] = read_json(counts_file)
         except UserError:  # damaged: the shard is done again
             return None
         whole = isinstance(counts, dict) and sha256_file(items) == counts.get("sha256")
@@ -88,7 +88,7 @@ class Parts:
         self, number: int, lines: Iterable[str], counts: dict[str, object], dropped: Iterable[str] = ()
     ) -> dict[str, Any]:
         """Write a shard, its counts last."""
-        items, beside = self._paths(number)
+        items, counts_file = self._paths(number)
         if self.listing:
             with atomic_write(self._listed(number), "wb") as handle:
                 handle.write("".join(line + "\n" for line in dropped).encode())
@@ -96,7 +96,7 @@ class Parts:
         with atomic_write(items, "wb") as handle:
             handle.write(raw)
         counts = {**counts, "sha256": hashlib.sha256(raw).hexdigest()}
-        write_json(beside, counts)
+        write_json(counts_file, counts)
         return counts
 
     def join(self, shards: int) -> Path:
@@ -267,18 +267,18 @@ def _run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, object]:
     lines = []
     for (group, record), outcome in zip(jobs, _perturb_all(setup.recipes(), setup, jobs), strict=True):
         result = Perturbed(refused=outcome) if isinstance(outcome, str) else outcome
-        made = bool(result.positives or result.negatives)
+        has_texts = bool(result.positives or result.negatives)
         where = f"caption {record.number + 1}"
         if result.refused:
             counts.refuse(where, result.refused)
         else:
             counts.add(result)
             counts.lack(where, record.text, result)
-            if not made:
+            if not has_texts:
                 counts.miss(where, result)
         if parts.listing:
             listed += dropped_lines(where, record.text, result)
-        if made or setup.keep_all or record.item is not None:  # an items file is added to, never thinned
+        if has_texts or setup.keep_all or record.item is not None:  # an items file is added to, never thinned
             item = item_of(group, record, result, setup.joined_name)
             counts.have(before_of(record), result, item)
             lines.append(json_line(item.to_json()))

@@ -1,8 +1,8 @@
 """Words that are true or false of a photo by its other captions.
 
 "A bird on a branch": where another caption says "an owl", the owl is a positive and a parrot a negative; of another
-photo it is the other way round. So the same substitution is right in one place and wrong in the next, and nobody can
-tell by the words alone. A kind of thing (data/kinds.txt), or its colour. Without other captions there is nothing here.
+photo it is the other way round. So the same substitution is right in one place and wrong in the next, and the words
+alone do not show which. A kind of thing (data/kinds.txt), or its colour. Without other captions there is nothing here.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Propo
     if not inside.isdisjoint(GROUP_OF) or "and" in inside:
         return
     if any(unit.word not in _BEFORE_COLOUR for unit in units[phrase.core : phrase.head]):
-        return  # a police car: what of it is red is not known
+        return  # a police car: it is not known which part is red
     form = head.word if caption.is_plural(phrase) else None
     named = [colour for text in caption.others for colour in _colours_of(text, head.lemma, form)]
     if not named or None in named or len({GROUP_OF[c] for c in named if c}) != 1:

@@ -24,7 +24,7 @@ _HE, _SHE, _ITS = (frozenset(words.split()) for words in ("he his him himself", 
 _MALE, _FEMALE = word_set("male nouns"), word_set("female nouns")
 Mask = NDArray[np.bool_]
 OFFERED: tuple[Section, ...] = ("object", "action")
-_LEAST = 0.5  # a rank: of what passes the judge 98 in 100 have more, of all words one in ten
+_LEAST = 0.5  # a rank: 98 in 100 of the words that pass the judge have more, one in ten of all words
 
 
 class _Words(NamedTuple):

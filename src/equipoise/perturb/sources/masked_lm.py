@@ -1,4 +1,4 @@
-"""CE-CLIP's word source: what a masked language model would put in a word's place, with its defects fixed.
+"""CE-CLIP's word source: a masked language model's guesses for a word's place, with the paper's defects fixed.
 
 CE-CLIP (Zhang et al. 2024) takes the fourth guess of distilroberta-base, whatever it is. Here a guess must be a whole
 word, another word than the original (also as a lemma), of the same part of speech in the new sentence, and neither a
@@ -89,7 +89,7 @@ class MaskedLM(Source):
         return any(token.pos == unit.pos and token.end == unit.end + shift for token in tag(new))
 
     def _is_a(self, word: str, target: Section, letter: Letter) -> bool:
-        """In context alone the tagger takes "a quickly dog" and "an on dog" for adjectives."""
+        """Whether the word alone has the kind: in context the tagger takes "a quickly dog" for an adjective."""
         known = WORDNET.senses(lemma_of(word, target), letter)
         return bool(known) and tag(word)[0].pos[:2] in {"NN", "VB", "JJ"}
 

@@ -61,7 +61,7 @@ class Checkpoints:
         run_folder.refuse_early(self.out, "train", known, claim=CLAIM)
 
     def watch(self, identity: Mapping[str, object]) -> None:
-        """Fix what `best` is measured on, so that log and `best` never mix two test sets."""
+        """Fix the test set of `best`, so that log and `best` never mix two."""
         run_folder.take(self.out, "train --watch", identity, writes=(), claim=WATCHED)
 
     def save(self, step: int, write_model: Callable[[Path], None], state: dict[str, object], best: bool) -> Path:
@@ -86,7 +86,7 @@ class Checkpoints:
     def _steps(self) -> list[Path]:
         return sorted(path for path in self.folder.iterdir() if path.name.startswith("step-"))
 
-    def load_latest(self, load: Callable[[Path], _Loaded], tell: bool = True) -> tuple[Path, _Loaded] | None:
+    def load_latest(self, load: Callable[[Path], _Loaded], show: bool = True) -> tuple[Path, _Loaded] | None:
         """The newest checkpoint that `load` can read, and its result; None if there is none."""
         latest = self.pointed("latest")
         if latest is None:
@@ -98,10 +98,10 @@ class Checkpoints:
                 raise
             except _DAMAGE as error:
                 self.damaged.add(folder)
-                if tell:
+                if show:
                     why = " ".join(str(error).split())[:100]
                     print(f"{folder}: cannot be read ({why}); using the one before it", file=sys.stderr)
-        if tell:
+        if show:
             print("no checkpoint can be read; the run starts over", file=sys.stderr)
         return None
 

@@ -93,6 +93,6 @@ class Interrupt:
 
 
 def worker_signals(_: int) -> None:
-    """For processes that decode images: the parent handles Ctrl-C, and SIGTERM ends them."""
+    """Signals of processes that decode images: the parent handles Ctrl-C, and SIGTERM ends them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

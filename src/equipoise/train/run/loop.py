@@ -344,7 +344,7 @@ class _Run:
         )
 
     def _resume(self) -> None:
-        latest = self.checkpoints.load_latest(self._read, tell=self.main)
+        latest = self.checkpoints.load_latest(self._read, show=self.main)
         if latest is None:
             return
         folder, (weights, state) = latest
