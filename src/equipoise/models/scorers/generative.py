@@ -124,7 +124,7 @@ def _odds(logits: torch.Tensor, yes: list[int], no: list[int]) -> float:
 
 
 def _answered(prompt: Inputs, ids: list[int]) -> Inputs:
-    """The prompt with its answer: tokens, ones in the mask, zeros in other rows of ids."""
+    """The prompt with its answer: tokens, ones in the mask, zeros in other tensors of ids."""
     length = prompt["input_ids"].shape[1]
     added = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=torch.long)}
     answered = dict(prompt)
