@@ -98,7 +98,7 @@ class WordNet:
         return None if synset is None else self.data.synsets[synset].lexfile
 
     def related(self, word: str, other: str, letter: Letter = "n") -> bool:
-        """Whether they are synonyms, or one is above the other, in any usual sense: then neither can be a negative of the other."""
+        """Whether they are synonyms, or one is above the other, in any usual sense: no negative for each other."""
         if word == other:
             return True
         for first, _ in self._usual(word, letter):
