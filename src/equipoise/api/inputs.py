@@ -42,8 +42,8 @@ _ARGUMENTS = {"bench": "items", "set": "the recipe's options"}
 def in_arguments(message: str) -> str:
     """An error of the command line for a caller in Python: `--images DIR` is the argument images."""
 
-    def argument(found: re.Match[str]) -> str:
-        return _ARGUMENTS.get(found[1], found[1].replace("-", "_"))
+    def argument(match: re.Match[str]) -> str:
+        return _ARGUMENTS.get(match[1], match[1].replace("-", "_"))
 
     parts = _COMMAND.split(message)
     return "".join(part if place % 2 else _OPTION.sub(argument, part) for place, part in enumerate(parts))
@@ -91,9 +91,9 @@ def captions_file(value: Any, caption: str | None, image: str | None) -> Iterato
 def _rows(value: Any, caption: str | None, image: str | None) -> tuple[list[dict[str, Any]], Images | None]:
     """(image name, caption) of each row, rows of one image together; and the pictures where the rows hold them."""
     texts, pictures = _columns(value, caption, image)
-    given = [one for one in pictures if one is not None]
-    if not given or all(is_path(one) for one in given):
-        names = [None if one is None else os.fspath(one) for one in pictures]
+    given = [picture for picture in pictures if picture is not None]
+    if not given or all(is_path(picture) for picture in given):
+        names = [None if picture is None else os.fspath(picture) for picture in pictures]
         folder = _folder_of([name for name in names if name])
         names = [name if name is None or folder is None else os.path.relpath(name, folder) for name in names]
         first: dict[str | None, int] = {}
@@ -101,7 +101,7 @@ def _rows(value: Any, caption: str | None, image: str | None) -> tuple[list[dict
             first.setdefault(name, row)
         order = sorted(range(len(texts)), key=lambda row: first[names[row]] if names[row] else row)
         return [{"image": names[row], "caption": texts[row]} for row in order], folder
-    missing = [row for row, one in enumerate(pictures) if one is None]
+    missing = [row for row, picture in enumerate(pictures) if picture is None]
     if missing:
         raise UserError(f"row {missing[0]} has no picture; drop such rows")
     return [{"image": f"row-{row}", "caption": text} for row, text in enumerate(texts)], pictures
@@ -118,8 +118,8 @@ def _columns(value: Any, caption: str | None, image: str | None) -> tuple[list[A
         listed = [str(name) for name in names]
         texts = _column(listed, caption, CAPTION_NAMES, "caption")
         pictures = _column(listed, image, IMAGE_NAMES, "image", needed=image is not None)
-        captions = [_cell(one) for one in value[texts]]
-        return captions, [_seen(one) for one in value[pictures]] if pictures else [None] * len(captions)
+        captions = [_cell(cell) for cell in value[texts]]
+        return captions, [_seen(cell) for cell in value[pictures]] if pictures else [None] * len(captions)
     if isinstance(value, Mapping) or not isinstance(value, Sequence):
         raise UserError(
             f"{type(value).__name__}: expected a file, a DataFrame, a Hugging Face dataset or a list of "
@@ -128,23 +128,23 @@ def _columns(value: Any, caption: str | None, image: str | None) -> tuple[list[A
     for row, pair in enumerate(value):
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
             raise UserError(f"row {row}: expected (image, caption), found {pair!r:.80}")
-    return [_cell(text) for _, text in value], [_seen(one) for one, _ in value]
+    return [_cell(text) for _, text in value], [_seen(cell) for cell, _ in value]
 
 
 def _column(names: list[str], wanted: str | None, usual: Sequence[str], what: str, needed: bool = True) -> str | None:
     if wanted is not None and wanted not in names:
         raise UserError(f"no column {wanted!r}; found {', '.join(names)}.{did_you_mean(wanted, names)}")
-    found = wanted or next((name for one in usual for name in names if name.lower() == one), None)
-    if found is None and needed:
+    column_name = wanted or next((name for column in usual for name in names if name.lower() == column), None)
+    if column_name is None and needed:
         raise UserError(f"no column {what}; found {', '.join(names)}. Name it: {what}='...'")
-    return found
+    return column_name
 
 
 def _cell(value: object) -> object:
     """A caption, or a list of them; pandas writes NaN for none."""
     if isinstance(value, str) or value is None or value != value:
         return value if isinstance(value, str) else None
-    return [str(one) for one in value] if isinstance(value, Sequence) else str(value)
+    return [str(part) for part in value] if isinstance(value, Sequence) else str(value)
 
 
 def _seen(value: object) -> object:
@@ -176,19 +176,19 @@ class PictureImages:
         return self.pictures[int(number)] if number.isdigit() and int(number) < len(self.pictures) else None
 
     def read(self, path: str) -> bytes:
-        found = self._found(path)
-        if found is None:
+        image = self._found(path)
+        if image is None:
             raise ImageProblem(f"{path}: no such image {self}")
-        if isinstance(found, bytes):
-            return found
-        if is_path(found):
+        if isinstance(image, bytes):
+            return image
+        if is_path(image):
             try:
-                return Path(found).read_bytes()
+                return Path(image).read_bytes()
             except OSError as error:
-                raise ImageProblem(f"{path}: {found} cannot be read ({error.strerror})") from None
-        if not hasattr(found, "save"):
-            raise ImageProblem(f"{path}: expected a PIL image, bytes or a path, found {type(found).__name__}")
-        return encoded(found, "PNG", compress_level=1)
+                raise ImageProblem(f"{path}: {image} cannot be read ({error.strerror})") from None
+        if not hasattr(image, "save"):
+            raise ImageProblem(f"{path}: expected a PIL image, bytes or a path, found {type(image).__name__}")
+        return encoded(image, "PNG", compress_level=1)
 
 
 def as_images(value: Any) -> str | Path | ImageSource | None:
@@ -206,10 +206,10 @@ def as_images(value: Any) -> str | Path | ImageSource | None:
 
 
 def as_source(value: object, items: object) -> ImageSource:
-    found = as_images(getattr(items, "images", None) if value is None else value)
-    if found is None:
+    images = as_images(getattr(items, "images", None) if value is None else value)
+    if images is None:
         raise UserError("images: expected the folder or the pictures that the items name")
-    return open_source(found)
+    return open_source(images)
 
 
 AnyModel: TypeAlias = "str | Model | tuple[Any, Any] | tuple[Any, Any, Any]"
@@ -256,7 +256,7 @@ def wrapped_model(value: tuple[Any, ...]) -> Model:
             "model: expected (model, processor) of transformers or (model, preprocess, tokenizer) of open_clip"
         )
     weight = next(network.parameters())
-    dtype = next((name for name, one in DTYPES.items() if one == weight.dtype), "float32")
+    dtype = next((name for name, known in DTYPES.items() if known == weight.dtype), "float32")
     if len(value) == 3:
         from equipoise.models.openclip import OpenClipModel
 

@@ -28,7 +28,7 @@ class Table(str):
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> str:
     """An HTML table; cells are HTML already."""
-    head = "".join(f'<th style="text-align:left">{html.escape(one)}</th>' for one in heads)
+    head = "".join(f'<th style="text-align:left">{html.escape(heading)}</th>' for heading in heads)
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
     above = f"<p>{html.escape(title)}</p>" if title else ""
     return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

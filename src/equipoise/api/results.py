@@ -127,12 +127,12 @@ class _Measured:
 
 
 def _flat(numbers: Numbers) -> dict[str, object]:
-    found: dict[str, Any] = {"n": numbers.n, "n_positives": numbers.n_positives}
+    flat: dict[str, Any] = {"n": numbers.n, "n_positives": numbers.n_positives}
     for name, number in ((row.name, numbers.metrics[row.name]) for row in shown([numbers.metrics])):
-        found[name] = 100 * number.value
+        flat[name] = 100 * number.value
         if number.interval is not None:
-            found |= {f"{name}_low": 100 * number.interval.low, f"{name}_high": 100 * number.interval.high}
-    return found | {"ties": numbers.ties}
+            flat |= {f"{name}_low": 100 * number.interval.low, f"{name}_high": 100 * number.interval.high}
+    return flat | {"ties": numbers.ties}
 
 
 @dataclass(frozen=True, repr=False)
@@ -252,11 +252,11 @@ class Diff:
     def worse(self, metric: str, by: float = 0.0) -> bool:
         """Whether some model is worse than the first by more than `by` points: the whole 95% interval of the loss
         lies above `by`, as for `equipoise compare --fail-if-worse`."""
-        known = {name for one in self.compared.differences for name in one.changes}
+        known = {name for comparison in self.compared.differences for name in comparison.changes}
         _require_metric(metric, sorted(known))
         self.compared.require_whole()
-        asked = [one for one in self.compared.differences if metric in one.changes]
-        return any(one.failed for one in check_gates([Gate(metric, by)], asked))
+        asked = [comparison for comparison in self.compared.differences if metric in comparison.changes]
+        return any(gate.failed for gate in check_gates([Gate(metric, by)], asked))
 
     def table(self) -> Table:
         return Table(render_compared(self.compared))
@@ -283,22 +283,27 @@ class Audited:
     @property
     def clean(self) -> Items:
         """The items without the bad ones."""
-        bad = {one.id for one in self.record.bad}
+        bad = {example.id for example in self.record.bad}
         return Items([item for item in self.given if item.id not in bad], self.images)
 
     def to_frame(self) -> DataFrame:
         """One row a bad item, with the reason."""
-        return frame([{"id": one.id, "reason": one.said} for one in self.record.bad])
+        return frame([{"id": example.id, "reason": example.said} for example in self.record.bad])
 
     def __repr__(self) -> str:
         return verdict_of_audit(self.record)
 
     def _repr_html_(self) -> str:
-        found = [one for one in self.record.checks if one.count]
-        rows = [[cell(one.title), cell(f"{one.count:,} of {one.of:,}"), share_cell(one.share or 0)] for one in found]
-        for one in self.record.shortcuts:
-            share = share_cell(one.result.share, one.result.interval)
-            rows.append([cell(f"right without the image: {called(one.name)}"), cell(f"{one.result.n:,}"), share])
+        checks = [check for check in self.record.checks if check.count]
+        rows = [
+            [cell(check.title), cell(f"{check.count:,} of {check.of:,}"), share_cell(check.share or 0)]
+            for check in checks
+        ]
+        for shortcut in self.record.shortcuts:
+            share = share_cell(shortcut.result.share, shortcut.result.interval)
+            rows.append(
+                [cell(f"right without the image: {called(shortcut.name)}"), cell(f"{shortcut.result.n:,}"), share]
+            )
         return table(("what was found", "n", "share"), rows, repr(self))
 
 
@@ -310,18 +315,22 @@ class Doctor:
 
     @property
     def fine(self) -> bool:
-        return all(one.verdict == "fine" for one in self.checks)
+        return all(check.verdict == "fine" for check in self.checks)
 
     def to_frame(self) -> DataFrame:
         """One row a check: name, verdict, what was found, why it matters, how to fix it."""
-        return frame([one.model_dump() for one in self.checks])
+        return frame([check.model_dump() for check in self.checks])
 
     def __repr__(self) -> str:
-        wrong = [f"{one.verdict}: {one.name} ({one.found}). {one.fix}" for one in self.checks if one.verdict != "fine"]
+        wrong = [
+            f"{check.verdict}: {check.name} ({check.found}). {check.fix}"
+            for check in self.checks
+            if check.verdict != "fine"
+        ]
         return "\n".join(
-            [f"{sum(one.verdict == 'fine' for one in self.checks)} of {len(self.checks)} checks are fine", *wrong]
+            [f"{sum(check.verdict == 'fine' for check in self.checks)} of {len(self.checks)} checks are fine", *wrong]
         )
 
     def _repr_html_(self) -> str:
-        rows = [[*map(cell, (one.verdict, one.name, one.found, one.fix))] for one in self.checks]
+        rows = [[*map(cell, (check.verdict, check.name, check.found, check.fix))] for check in self.checks]
         return table(("verdict", "check", "found", "fix"), rows, repr(self).partition("\n")[0])

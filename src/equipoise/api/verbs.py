@@ -162,7 +162,7 @@ def _listed(items: Any) -> Sequence[Item]:
     expected = "expected items of perturb or load_items, a file or a DataFrame"
     if not isinstance(items, Sequence):
         raise UserError(f"items: {type(items).__name__}; {expected}")
-    if wrong := [f"items[{place}]: {one!r:.80}" for place, one in enumerate(items) if not isinstance(one, Item)]:
+    if wrong := [f"items[{place}]: {item!r:.80}" for place, item in enumerate(items) if not isinstance(item, Item)]:
         raise UserError(f"{len(wrong):,} of {len(items):,} are no items; {expected}\n{listed(wrong)}")
     return items
 
@@ -181,15 +181,16 @@ def compare(before: AnyRun, *after: AnyRun, average: str | None = None, seed: in
     folders = [str(_folder(run)) for run in runs]
     once = dict(zip(folders, runs, strict=True))  # the same run may be given twice
     names = dict(zip(once, _labels(list(once.values())), strict=True))
-    found = compare_folders(folders, seed, average)
+    compared = compare_folders(folders, seed, average)
     called = [
-        one.model_copy(update={"before": names[one.before], "after": names[one.after]}) for one in found.differences
+        comparison.model_copy(update={"before": names[comparison.before], "after": names[comparison.after]})
+        for comparison in compared.differences
     ]
     groups = {
-        name: {metric: [replace(one, model=names[one.model]) for one in placed] for metric, placed in by.items()}
-        for name, by in found.groups.items()
+        name: {metric: [replace(model, model=names[model.model]) for model in placed] for metric, placed in by.items()}
+        for name, by in compared.groups.items()
     }
-    return Diff(replace(found, differences=called, groups=groups))
+    return Diff(replace(compared, differences=called, groups=groups))
 
 
 @for_python
@@ -200,10 +201,10 @@ def doctor(model: AnyModel | Any, *, device: str = "auto", dtype: str = "float32
 
     with as_model(model, device, dtype) as ready:
         spec = model if isinstance(model, str) else type(ready).__name__
-        found = checked(ready, spec, default_cache())
-    if found is None:
+        preflight = checked(ready, spec, default_cache())
+    if preflight is None:
         raise UserError(f"{spec}: doctor checks models that look at pictures; this one reads texts alone")
-    return Doctor(found.checks)
+    return Doctor(preflight.checks)
 
 
 @for_python

@@ -54,8 +54,8 @@ def augment(
             advance(1)
             continue
         if item.caption not in written:
-            one = perturb_caption(recipe, Caption(item.caption), seed)
-            written[item.caption] = one.positives, [reason for _, reason in one.dropped]
+            perturbed = perturb_caption(recipe, Caption(item.caption), seed)
+            written[item.caption] = perturbed.positives, [reason for _, reason in perturbed.dropped]
         candidates, reasons = written[item.caption]
         dropped.update(reasons)
         kept = []

@@ -51,7 +51,11 @@ def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count:
     for item in items:
         for kind, text in edits_of(item):
             differs = change(item.caption, text.text)
-            said = {one.name: one.judge(item, text, differs) for one in _KINDS if one.judge and one.only in ("", kind)}
+            said = {
+                check_kind.name: check_kind.judge(item, text, differs)
+                for check_kind in _KINDS
+                if check_kind.judge and check_kind.only in ("", kind)
+            }
             said["sub_word"] = edits.sub_word(differs, text.edit, vocabulary)
             for name, line in said.items():
                 findings[name] += [Found(item.id, kind, f"{line}: {text.text!r}")] if line else []
@@ -69,10 +73,14 @@ def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count:
 
 def counted(name: str, findings: list[Found], of: int, splits: dict[str, str]) -> TextCheck:
     """Counts each item once; contradictions are pairs of an image and a text."""
-    whole = [one.id for one in findings] if name == "contradictions" else list({one.id: None for one in findings})
+    whole = (
+        [example.id for example in findings]
+        if name == "contradictions"
+        else list({example.id: None for example in findings})
+    )
     different: dict[str, Found] = {}
-    for one in findings:
-        different.setdefault(one.said.split(": ", 1)[-1] if one.kind else one.said, one)
+    for example in findings:
+        different.setdefault(example.said.split(": ", 1)[-1] if example.kind else example.said, example)
     return TextCheck(
         name=name,
         title=_TEXTS[name]["title"],
@@ -82,17 +90,17 @@ def counted(name: str, findings: list[Found], of: int, splits: dict[str, str]) -
         of=of,
         share=len(whole) / of if of else None,
         by_split=dict(sorted(Counter(splits[id_] for id_ in whole).items())),
-        by_kind=dict(sorted(Counter(one.kind for one in findings if one.kind).items())),
-        examples=[Example(id=one.id, said=one.said) for one in list(different.values())[:SHOWN]],
-        found=[Example(id=one.id, said=one.said) for one in findings],
+        by_kind=dict(sorted(Counter(example.kind for example in findings if example.kind).items())),
+        examples=[Example(id=example.id, said=example.said) for example in list(different.values())[:SHOWN]],
+        found=[Example(id=example.id, said=example.said) for example in findings],
         fix=_TEXTS[name]["fix"],
     )
 
 
 def _of_check(examples: Iterable[check.Example]) -> Iterator[Found]:
-    for one in examples:
-        said = one.said.removeprefix(one.id).removeprefix(":").removesuffix(f", wrong in {one.id}")
-        yield Found(one.id, "", said.strip())
+    for example in examples:
+        said = example.said.removeprefix(example.id).removeprefix(":").removesuffix(f", wrong in {example.id}")
+        yield Found(example.id, "", said.strip())
 
 
 def _same_words(items: Sequence[Item]) -> Iterator[Found]:
@@ -197,13 +205,13 @@ def bad(items: Sequence[Item], checked: Sequence[TextCheck]) -> list[Example]:
     """Copies, and items that no model can be judged by: forced ties, and negatives that another item calls right for
     the same image."""
     reasons: dict[str, str] = {}
-    more = [(kind.title, one.id, one.said) for kind in checked if kind.bad for one in kind.found]
+    more = [(kind.title, example.id, example.said) for kind in checked if kind.bad for example in kind.found]
     while more:  # a contradiction names one item of each text; another one of the rest may have the text too
         for title, id_, said in more:
             reasons.setdefault(id_, f"{title}: {said}")
         clash = next((kind for kind in checked if kind.name == "contradictions" and kind.count), None)
         left = [item for item in items if item.id not in reasons] if clash else []
-        more = [(clash.title, one.id, one.said) for one in check.contradictions(left)] if clash else []
+        more = [(clash.title, example.id, example.said) for example in check.contradictions(left)] if clash else []
     return [Example(id=item.id, said=reasons[item.id]) for item in items if item.id in reasons]
 
 

@@ -78,7 +78,7 @@ def gather(outcomes: Mapping[str, Mapping[str, bool]], groups: Mapping[str, str]
 
     Two files that fail nearly the same items are counted as one model, so that it does not vote twice.
     """
-    ids = [id_ for id_ in groups if any(id_ in one for one in outcomes.values())]
+    ids = [id_ for id_ in groups if any(id_ in of_model for of_model in outcomes.values())]
     place = {id_: row for row, id_ in enumerate(ids)}
     columns: dict[str, Floats] = {}
     notes = []
@@ -102,11 +102,11 @@ def gather(outcomes: Mapping[str, Mapping[str, bool]], groups: Mapping[str, str]
     return Answers(ids, list(columns), right, [groups[id_] for id_ in ids]), notes
 
 
-def _same(one: Floats, other: Floats) -> bool:
+def _same(first: Floats, second: Floats) -> bool:
     """Whether nearly all items that either model fails, both fail."""
-    both = ~np.isnan(one + other)
-    failed = int((both & ((one == 0) | (other == 0))).sum())
-    return failed >= _FAILED and int((both & (one == 0) & (other == 0)).sum()) >= _ALIKE * failed
+    both = ~np.isnan(first + second)
+    failed = int((both & ((first == 0) | (second == 0))).sum())
+    return failed >= _FAILED and int((both & (first == 0) & (second == 0)).sum()) >= _ALIKE * failed
 
 
 def suspicion(answers: Answers) -> Suspicion:

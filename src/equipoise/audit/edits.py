@@ -58,9 +58,9 @@ def change(caption: str, text: str) -> TextChange:
     return TextChange(before, after, start, before[start : len(before) - end], after[start : len(after) - end])
 
 
-def common(one: Sequence[str], other: Sequence[str]) -> int:
+def common(first: Sequence[str], second: Sequence[str]) -> int:
     """The length of the common prefix, of lists of words or of strings."""
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
 def substitution(caption: str, text: str) -> tuple[str, str]:
@@ -154,10 +154,14 @@ def other_word(item: Item) -> str | None:
         return None
     if negative.edit is not None and negative.edit.source:
         return None
-    one, other = change(item.caption, positive.text), change(item.caption, negative.text)
-    if not one.lost or not other.lost or (one.at < other.end and other.at < one.end):
+    positive_change, negative_change = change(item.caption, positive.text), change(item.caption, negative.text)
+    if (
+        not positive_change.lost
+        or not negative_change.lost
+        or (positive_change.at < negative_change.end and negative_change.at < positive_change.end)
+    ):
         return None
-    return f"the positive changes {' '.join(one.lost)!r}, the negative {' '.join(other.lost)!r}"
+    return f"the positive changes {' '.join(positive_change.lost)!r}, the negative {' '.join(negative_change.lost)!r}"
 
 
 _LONGEST = 4  # words in a compound
@@ -182,7 +186,7 @@ def _good_compounds() -> frozenset[str]:
 @functools.cache
 def _compounds() -> frozenset[str]:
     """Also without their article, as in captions, and five more."""
-    bare = {" ".join(word for word in one.split() if word not in ARTICLES) for one in _good_compounds()}
+    bare = {" ".join(word for word in compound.split() if word not in ARTICLES) for compound in _good_compounds()}
     return _good_compounds() | bare | {"in center of", "in rear of", "in between", "near to", "near by"}
 
 

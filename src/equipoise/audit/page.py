@@ -67,10 +67,10 @@ def advice(audit: Audit) -> str:
     others = [check for check in audit.checks if check.count and not check.bad]
     texts = ""
     if others:
-        worst = max(others, key=lambda one: one.share or 0)
+        worst = max(others, key=lambda check: check.share or 0)
         more = f"; {len(others) - 1} more checks found something" if len(others) > 1 else ""
         texts = f"Read next: {worst.title} ({worst.count:,} of {worst.of:,} items, {percent(worst.share)}){more}."
-    best = max(audit.shortcuts, key=lambda one: one.result.interval[0] - one.chance, default=None)
+    best = max(audit.shortcuts, key=lambda shortcut: shortcut.result.interval[0] - shortcut.chance, default=None)
     if best is None:
         return texts
     if best.result.interval[0] <= best.chance:
@@ -144,8 +144,8 @@ def shown(share: Share) -> str:
 def _shortcuts(audit: Audit) -> str:
     of = "all items" if audit.sample == audit.items else f"{audit.sample:,} items drawn with seed {audit.seed}"
     rows = [
-        (called(one.name), one.what, f"{one.result.n:,}", shown(one.result), percent(one.seen))
-        for one in audit.shortcuts
+        (called(shortcut.name), shortcut.what, f"{shortcut.result.n:,}", shown(shortcut.result), percent(shortcut.seen))
+        for shortcut in audit.shortcuts
     ]
     header = ("shortcut", "what", "n", "right, percent [95 % interval]", "seen in the other half")
     asked = (
@@ -154,9 +154,9 @@ def _shortcuts(audit: Audit) -> str:
         "numbers differ.)"
     )
     lines = [asked, table(header, rows, left=2)]
-    for one in audit.shortcuts:
-        if one.result.interval[0] > one.chance or one.result.interval[1] < one.chance:
-            lines.append(f"**{called(one.name)}**\n\n{_examples(one.examples)}Fix: {one.fix}.")
+    for shortcut in audit.shortcuts:
+        if shortcut.result.interval[0] > shortcut.chance or shortcut.result.interval[1] < shortcut.chance:
+            lines.append(f"**{called(shortcut.name)}**\n\n{_examples(shortcut.examples)}Fix: {shortcut.fix}.")
     if detector := audit.detector:
         lines.append(
             "A detector trained to tell captions from negatives on one half of the images calls these wrong in the "

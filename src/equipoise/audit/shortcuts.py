@@ -75,7 +75,10 @@ def shortcuts(items: Sequence[Item], seed: int = 0) -> list[Shortcut]:
     if len(by_kind) == len(KINDS):
         shown.append(_by_substitution(by_kind["positives"], by_kind["negatives"], seed))
     balanced = any("balanced" in item.tags.get("recipe", "").split(",") for item in items)
-    return [one.model_copy(update={"fix": _BALANCED}) if balanced and one.fix == _BALANCE else one for one in shown]
+    return [
+        shortcut.model_copy(update={"fix": _BALANCED}) if balanced and shortcut.fix == _BALANCE else shortcut
+        for shortcut in shown
+    ]
 
 
 def _by_words(kind: TextKind, listed: Sequence[_Pair], words: dict[str, Any]) -> Shortcut:
@@ -116,7 +119,7 @@ def _by_statistic(name: str, kind: TextKind, listed: Sequence[_Pair], seed: int)
     mean = sum(right) / len(right)
     high = {"length": "shorter", "frequency": "of more frequent words"}[name]
     way = -1 if mean >= 0.5 else 1  # largest gaps first
-    surest = sorted(zip(gaps, listed, strict=True), key=lambda one: (way * one[0], one[1].id))
+    surest = sorted(zip(gaps, listed, strict=True), key=lambda pair: (way * pair[0], pair[1].id))
     return Shortcut(
         name=f"{name}_{kind}",
         what=f"the text that is {high} is the caption, not one of its {kind}; far below 50 is just as revealing",
@@ -138,21 +141,21 @@ class _Asked(NamedTuple):
 def _lookup(name: str, what: str, fix: str, listed: Sequence[_Asked], seed: int) -> Shortcut:
     """Guess each pair's sign by the majority in the other half of the images, for its first key that is known there."""
     tables: list[Counter[object]] = [Counter(), Counter()]  # for each half, the sums of the signs in the other half
-    for one in listed:
-        for key in one.keys:
-            tables[1 - one.pair.half][key] += one.sign
+    for asked in listed:
+        for key in asked.keys:
+            tables[1 - asked.pair.half][key] += asked.sign
     sums: list[int | None] = []
-    for one in listed:
-        table = tables[one.pair.half]
-        sums.append(next((table[key] for key in one.keys if key in table), None))
-    right = [_half((known or 0) * one.sign) for known, one in zip(sums, listed, strict=True)]
-    often = Counter(one.substitution for one, won in zip(listed, right, strict=True) if won == 1)
-    first = {one.substitution: one.pair.id for one in reversed(listed)}
+    for asked in listed:
+        table = tables[asked.pair.half]
+        sums.append(next((table[key] for key in asked.keys if key in table), None))
+    right = [_half((known or 0) * asked.sign) for known, asked in zip(sums, listed, strict=True)]
+    often = Counter(asked.substitution for asked, won in zip(listed, right, strict=True) if won == 1)
+    first = {asked.substitution: asked.pair.id for asked in reversed(listed)}
     return Shortcut(
         name=name,
         what=f"{what}, by a table of the other half of the images",
         count=sum(right),
-        result=share(right, [one.pair.group for one in listed], seed),
+        result=share(right, [asked.pair.group for asked in listed], seed),
         chance=0.5,
         seen=round(sum(known is not None for known in sums) / len(sums), 4),
         examples=[

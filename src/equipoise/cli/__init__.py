@@ -297,18 +297,18 @@ def _preflight(model: Model, spec: str, cache: Path | None, skip: bool) -> Prefl
         return Preflight(checks=[])
     from equipoise.evaluation.preflight.judging import checked
 
-    found = checked(model, spec, cache)
-    if found is not None and found.wrong:
+    preflight = checked(model, spec, cache)
+    if preflight is not None and preflight.wrong:
         from equipoise.cli.machine import show_checks
 
-        show_checks(found.wrong, err=True)
-        message = f"error: {spec}: {found.words()}; nothing was scored. All checks: equipoise doctor {spec}. "
+        show_checks(preflight.wrong, err=True)
+        message = f"error: {spec}: {preflight.words()}; nothing was scored. All checks: equipoise doctor {spec}. "
         typer.echo(printable(f"{message}To score it as it is: --skip-preflight"), err=True)
         fail(message)
         raise typer.Exit(1)
-    if found is not None and any(one.verdict != "fine" for one in found.checks):
-        typer.echo(printable(f"checked: {found.words()}; what it means: equipoise doctor {spec}"), err=True)
-    return found
+    if preflight is not None and any(check.verdict != "fine" for check in preflight.checks):
+        typer.echo(printable(f"checked: {preflight.words()}; what it means: equipoise doctor {spec}"), err=True)
+    return preflight
 
 
 @app.command()

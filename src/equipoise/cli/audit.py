@@ -82,7 +82,7 @@ def audit(
     if clean is not None:
         from equipoise.cli.bench import written
 
-        bad = {one.id for one in found.bad}
+        bad = {example.id for example in found.bad}
         kept = [item for item in items if item.id not in bad]
         typer.echo(printable(written(clean, kept, f"the {len(items):,} of {benchmark.name}")), err=as_json)
     if out is not None and out.suffix == ".html":
@@ -119,12 +119,12 @@ MARKS = {
 }
 
 
-def _table(found: Audit) -> str:
+def _table(record: Audit) -> str:
     """Every finding, a row each."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(MARKS[".csv"].split(","))
-    rows.writerows((check.name, one.id, one.said) for check in found.checks for one in check.found)
+    rows.writerows((check.name, example.id, example.said) for check in record.checks for example in check.found)
     return text.getvalue()
 
 

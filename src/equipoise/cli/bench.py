@@ -68,12 +68,15 @@ def show(
         write_samples(out, benchmark.title, items, samples, seed, images)
         typer.echo(printable(f"wrote {out}: {min(samples, len(items))} of {len(items):,} items"))
         return
-    several = [registry.show(one, source) for one in registry.expand(name)]
+    several = [registry.show(benchmark, source) for benchmark in registry.expand(name)]
     if as_json:
-        found = [facts(one) | ({"ceilings": ceilings.model_dump()} if ceilings else {}) for one, ceilings in several]
+        found = [
+            facts(benchmark) | ({"ceilings": ceilings.model_dump()} if ceilings else {})
+            for benchmark, ceilings in several
+        ]
         typer.echo(json.dumps(found if len(found) > 1 else found[0], indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        typer.echo("\n\n".join(describe(one, ceilings) for one, ceilings in several))
+        typer.echo("\n\n".join(describe(benchmark, ceilings) for benchmark, ceilings in several))
 
 
 @app.command()

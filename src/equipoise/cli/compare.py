@@ -83,7 +83,7 @@ def compare(
     elif as_json:
         parts = {"flips": found.flips, "groups": found.groups, "gates": passed}
         value = {
-            "differences": [one.model_dump(mode="json", exclude_none=True) for one in found.differences],
+            "differences": [comparison.model_dump(mode="json", exclude_none=True) for comparison in found.differences],
             **to_jsonable_python(parts | {"left_out": found.left_out, "warnings": found.warnings}),
         }
         typer.echo(json.dumps(value, indent=2))

@@ -70,7 +70,7 @@ def check_model(spec: str, as_json: bool) -> int:
     if found is None:
         raise UserError(f"{spec}: doctor checks models that look at pictures; this one reads texts alone")
     if as_json:
-        typer.echo(json.dumps([one.model_dump() for one in found.checks], indent=2))
+        typer.echo(json.dumps([check.model_dump() for check in found.checks], indent=2))
     else:
         show_checks(found.checks)
         last = found.checks[-1]
@@ -81,20 +81,22 @@ def check_model(spec: str, as_json: bool) -> int:
 
 
 def show_checks(checks: Sequence[Check], *, err: bool = False) -> None:
-    for one in checks:
-        typer.echo(fold(f"{one.verdict:10}  {one.name:16}  {printable(' '.join(one.found.split()))}", hang=30), err=err)
-        if one.fix:
-            typer.echo(fold(f"{'':30}{one.why}\n{'':30}fix: {one.fix}", hang=30), err=err)
+    for check in checks:
+        typer.echo(
+            fold(f"{check.verdict:10}  {check.name:16}  {printable(' '.join(check.found.split()))}", hang=30), err=err
+        )
+        if check.fix:
+            typer.echo(fold(f"{'':30}{check.why}\n{'':30}fix: {check.fix}", hang=30), err=err)
 
 
 def _packages() -> Row:
     """The packages equipoise itself asks for, each there and new enough."""
     needed = [Requirement(text) for text in metadata.requires("equipoise") or []]
-    needed = [one for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})]
+    needed = [package for package in needed if package.marker is None or package.marker.evaluate({"extra": ""})]
     lacking = [
-        f"{one} ({'not installed' if found is None else f'{found} is installed'})"
-        for one in needed
-        if not ((found := _version(one.name)) and one.specifier.contains(found, prereleases=True))
+        f"{package} ({'not installed' if found is None else f'{found} is installed'})"
+        for package in needed
+        if not ((found := _version(package.name)) and package.specifier.contains(found, prereleases=True))
     ]
     if lacking:
         names = " ".join(f"'{text.split(' (')[0]}'" for text in lacking)
@@ -137,7 +139,7 @@ def _torchvision() -> Row:
     if found is None:
         return "torchvision", "not installed, and not needed", True
     needed = [Requirement(text) for text in metadata.requires("torchvision") or []]
-    fits = all(one.specifier.contains(torch, prereleases=True) for one in needed if one.name == "torch")
+    fits = all(package.specifier.contains(torch, prereleases=True) for package in needed if package.name == "torch")
     if fits and ("+cpu" in torch) == ("+cpu" in found):
         return "torchvision", found, True
     return (

@@ -121,7 +121,9 @@ def _hushed(function: Callable[..., T]) -> Callable[..., T]:
     command.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*signature.parameters.values(), option]
     )
-    command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()} | {"quiet": QUIET}
+    command.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()} | {
+        "quiet": QUIET
+    }
     return command
 
 

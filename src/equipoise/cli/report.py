@@ -78,7 +78,7 @@ def report(
         from equipoise.published.measuring import log_runs
 
         if (logs := read_logs(runs)) is not None:
-            write_card(out, [Answered(one.record, one.rows) for one in log_runs(logs[0])], title, seed, images)
+            write_card(out, [Answered(run.record, run.rows) for run in log_runs(logs[0])], title, seed, images)
             typer.echo(printable(f"open {out}"))
             return
     held = find_runs(runs)

@@ -203,19 +203,19 @@ def _help(recipe: str) -> str:
     return "\n".join([explained(recipe) or "Finetune with a recipe of your own.", "", "\b", *lines])
 
 
-def _facts(one: dict[str, Any]) -> list[str]:
-    rows = _rows(one, shared=False)
-    needs = "; ".join(one["needs"]) or "nothing but images and captions"
-    known = [*_columns("paper     ", one["citation"]), *_columns("needs     ", needs)]
+def _facts(facts: dict[str, Any]) -> list[str]:
+    rows = _rows(facts, shared=False)
+    needs = "; ".join(facts["needs"]) or "nothing but images and captions"
+    known = [*_columns("paper     ", facts["citation"]), *_columns("needs     ", needs)]
     return [*known, "options", *rows] if rows else known
 
 
-def _rows(one: dict[str, Any], shared: bool) -> list[str]:
+def _rows(facts: dict[str, Any], shared: bool) -> list[str]:
     from equipoise.train.recipes import written
 
-    chosen = [option for option in one["options"] if option["shared"] == shared]
+    chosen = [option for option in facts["options"] if option["shared"] == shared]
     wide = max((len(written(option["default"])) for option in chosen), default=0)
-    named = [(f"  {one['name']:<24} {written(one['default']):<{wide}}  ", one["type"]) for one in chosen]
+    named = [(f"  {facts['name']:<24} {written(facts['default']):<{wide}}  ", facts["type"]) for facts in chosen]
     return [line for name, text in named for line in _columns(name, text)]
 
 

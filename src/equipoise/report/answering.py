@@ -75,7 +75,7 @@ def _card(run: Answered, seed: int, images: Path | None) -> dict[str, object]:
     ]
     label = f"{record.model.spec} on {record.benchmark.name}"
     sentence = f"{label}, {numbers.n:,} questions: {', '.join([*known, *words])}"
-    changed = [row for row in run.rows if len({one.choice for one in row.answers}) > 1 and not _several(row)]
+    changed = [row for row in run.rows if len({answer.choice for answer in row.answers}) > 1 and not _several(row)]
     lacking = [what for name, what in _TELLS.items() if numbers[name] is None]
     return {
         "label": label, "sentence": f"{sentence}.", "noise": noise_words(numbers),
@@ -89,12 +89,14 @@ def _card(run: Answered, seed: int, images: Path | None) -> dict[str, object]:
 
 def _panel(rows: Sequence[ItemScores], seed: int) -> Markup | None:
     """How often two answers differ when one thing alone changes; by pairs, so that the bars can be compared."""
-    numbers = summarise(outcomes_of(rows), seed, metrics=[_pairs(*one) for one in _CHANGES.items()]).overall
+    numbers = summarise(outcomes_of(rows), seed, metrics=[_pairs(*pair) for pair in _CHANGES.items()]).overall
     metrics = shown([numbers.metrics], "answers")
     if not metrics:
         return None
-    bars = [row(one.title, percent(numbers, one.name), _bar(numbers, one.name, one.title)) for one in metrics]
-    data = [[one.title, *answer_rows(numbers, [one.name])[0][1:4]] for one in metrics]
+    bars = [
+        row(metric.title, percent(numbers, metric.name), _bar(numbers, metric.name, metric.title)) for metric in metrics
+    ]
+    data = [[metric.title, *answer_rows(numbers, [metric.name])[0][1:4]] for metric in metrics]
     return figure(
         "What changes an answer",
         "Share of pairs of answers that name different options when this alone changes, in percent, with 95% "
@@ -125,12 +127,12 @@ def _gallery(run: Answered, changed: Sequence[ItemScores], seed: int, images: Pa
     there = {row.id for row in changed}
     steady = [row for row in run.rows if row.id not in there]
     draw.shuffle(steady)
-    steady.sort(key=lambda row: all(one.right for one in row.answers))  # stable: the wrong ones first
+    steady.sort(key=lambda row: all(answer.right for answer in row.answers))  # stable: the wrong ones first
     room = max(2 * SHOWN // 3, SHOWN - len(steady))
     some = draw.sample(list(changed), min(room, len(changed)))
     left = SHOWN - len(some)
     some += [*steady[: left // 2], *steady[::-1][: left - left // 2]] if len(steady) > left else steady
-    kept = {} if run.folder is None else {one.id: one for one in read_shown(run.folder)}
+    kept = {} if run.folder is None else {line.id: line for line in read_shown(run.folder)}
     sources = _sources(run, images)
     return [_shown(row, kept.get(row.id), run.record.settings.ask, sources) for row in some]
 
@@ -143,8 +145,12 @@ def _shown(row: ItemScores, kept: Shown | None, ask: str | None, sources: Sequen
     again = dict(enumerate(shown.rewordings, 1)) if shown else {}
     reworded = {f"rewording {number}": text for number, text in again.items()}
     lines = [
-        _line(one, asked.get((one.question, one.wording, one.prompt, one.order)), reworded.get(one.wording, ""))
-        for one in row.answers
+        _line(
+            answer,
+            asked.get((answer.question, answer.wording, answer.prompt, answer.order)),
+            reworded.get(answer.wording, ""),
+        )
+        for answer in row.answers
     ]
     try:
         picture = small_picture(sources, row.image)[0] if sources and row.image else None
@@ -162,7 +168,10 @@ def _asked(id_: str, kept: Shown | None, ask: str | None) -> dict[tuple[str, ...
         id=id_, caption=shown.caption, positives=texts(*shown.positives), negatives=texts(*shown.negatives),
         question=shown.question, rewordings=tuple(shown.rewordings), place=shown.place,
     )  # fmt: skip
-    return {(one.question, one.wording, one.variant, one.order): one for one in questions(item, parse_ask(ask))}
+    return {
+        (question.question, question.wording, question.variant, question.order): question
+        for question in questions(item, parse_ask(ask))
+    }
 
 
 def _line(answer: Answer, asked: Asked | None, reworded: str) -> dict[str, str]:
@@ -187,4 +196,4 @@ def _sources(run: Answered, images: Path | None) -> list[ImageSource]:
 
 def _several(row: ItemScores) -> bool:
     """Whether questions have other truths: they should get other answers."""
-    return len({one.truth for one in row.answers}) > 1
+    return len({answer.truth for answer in row.answers}) > 1

@@ -114,7 +114,7 @@ class Chapter:
         numbers = np.full(len(self.ids), -1)
         for scores, places in reversed(list(zip(self.scores, self.places, strict=True))):
             kinds, of_row = kinds_of(scores.tags)
-            codes = np.array([number.get(one.get(tag, ""), -1) for one in kinds], np.int64)
+            codes = np.array([number.get(tags.get(tag, ""), -1) for tags in kinds], np.int64)
             numbers[places >= 0] = codes[of_row[places[places >= 0]]]
         return numbers
 
@@ -194,9 +194,9 @@ def _chapter(
         notes += [f"{label}: {caveat}." for caveat in caveats(record)]
         if record.of_answers:
             guessed = ", ".join(
-                f"{METRICS[one].title} {100 * value:.1f}"
-                for one, value in by_chance(record.metrics.headline, {}).items()
-                if one in SHARES
+                f"{METRICS[metric].title} {100 * value:.1f}"
+                for metric, value in by_chance(record.metrics.headline, {}).items()
+                if metric in SHARES
             )
             notes.append(f"{label} answers questions instead of giving scores; by chance: {guessed}.")
     if len({image for entry in entries for image in entry.run.images if image is not None}) > 1:
@@ -267,7 +267,7 @@ def _lettered(entries: Sequence[Entry]) -> list[Entry]:
         placed = {metric: models.place(compared, metric, path, least) for metric in metrics}
     except UserError:  # other photos, or no record of the rule: they cannot be paired
         return list(entries)
-    letters = {metric: {one.model: one.letters for one in groups} for metric, groups in placed.items()}
+    letters = {metric: {model.model: model.letters for model in groups} for metric, groups in placed.items()}
     return [
         replace(entry, letters={metric: of[entry.label] for metric, of in letters.items() if entry.label in of})
         for entry in entries
@@ -291,12 +291,16 @@ def labels(places: Mapping[Path, str]) -> dict[Path, str]:
 
 def floors(chapter: Chapter) -> list[tuple[str, str, Numbers]]:
     """Numbers that a model must beat: chance, and the best baseline that reads only the texts."""
-    chance = {name: Number(value=one, interval=None, n=0) for name, one in chapter.chance.items()}
+    chance = {name: Number(value=value, interval=None, n=0) for name, value in chapter.chance.items()}
     rows = [("chance", "an item's texts in random order", chance)]
     if best := _best_blind(chapter.entries):
         rows.append(("without the image", *best))
     return [
-        (label, words, Numbers(n=0, ties=None, metrics={name: one for name, one in by.items() if name in METRICS}))
+        (
+            label,
+            words,
+            Numbers(n=0, ties=None, metrics={name: number for name, number in by.items() if name in METRICS}),
+        )
         for label, words, by in rows
         if by
     ]

@@ -85,7 +85,7 @@ def curves(out: Path, rows: Sequence[Row]) -> Markup:
             for title, how, of in single
         ),
     ]
-    return el("div", *(one for one in drawn if one is not None), class_="figures")
+    return el("div", *(drawing for drawing in drawn if drawing is not None), class_="figures")
 
 
 def _points(rows: Sequence[Row], values: Sequence[float | None]) -> list[Point]:
@@ -128,14 +128,14 @@ def findings(out: Path, rows: Sequence[Row]) -> list[str]:
             f"{_title(name)} {verb} from {_value(peak, name)} to {_value(row, name)}"
             for name, verb in (("original", "rises"), ("augmented", "falls"))
         )
-        ends = [one.get("intervals", {}).get("augmented") for one in found]
+        ends = [row.get("intervals", {}).get("augmented") for row in found]
         unsure = " The intervals of Augmented overlap: this may be chance." if _overlap(*ends) else ""
         said.append(f"From step {peak['step']:,} to step {row['step']:,} {moved}.{unsure}")
     return said
 
 
-def _overlap(one: Sequence[float] | None, other: Sequence[float] | None) -> bool:
-    return one is not None and other is not None and max(one[0], other[0]) <= min(one[1], other[1])
+def _overlap(first: Sequence[float] | None, second: Sequence[float] | None) -> bool:
+    return first is not None and second is not None and max(first[0], second[0]) <= min(first[1], second[1])
 
 
 def _title(name: str) -> str:
@@ -183,11 +183,11 @@ def _chart(
     dots: bool = False,
 ) -> Markup | None:
     """One figure; `dots` marks every point, for curves of few points. None without a finite value."""
-    lines = [one for one in lines if any(math.isfinite(value) for _, value in one.points)]
-    values = [value for one in lines for _, value in one.points if math.isfinite(value)]
+    lines = [curve for curve in lines if any(math.isfinite(value) for _, value in curve.points)]
+    values = [value for curve in lines for _, value in curve.points if math.isfinite(value)]
     if not values:
         return None
-    up = ticks([*values, *(end for one in lines for ends in one.spread.values() for end in ends)], about=4)
+    up = ticks([*values, *(end for curve in lines for ends in curve.spread.values() for end in ends)], about=4)
 
     def across(step: float) -> float:
         return 100 * step / last
@@ -205,23 +205,23 @@ def _chart(
         drawn.append(line((x, x), (0, HEIGHT), "chance"))
         drawn.append(el("text", word, x=f"{x:.2f}%", dx=shift, y=13 + 15 * number, text_anchor=anchor, class_="label"))
     paths, dotted, legend = [], [], []
-    for number, one in enumerate(lines):
+    for number, curve in enumerate(lines):
         shape, colour = model_mark(number)
         dash = DASHES[number % len(DASHES)]
-        paths.append(_path(one.points, last, height, colour, dash))
+        paths.append(_path(curve.points, last, height, colour, dash))
         if dots:
-            legend.append(key(shape, colour, one.name))
-            for step, value in one.points:
+            legend.append(key(shape, colour, curve.name))
+            for step, value in curve.points:
                 x = across(step) + 0.6 * number  # intervals of one step stand side by side
-                if (ends := one.spread.get(step)) is not None:
+                if (ends := curve.spread.get(step)) is not None:
                     dotted.append(line((x, x), (height(ends[0]), height(ends[1])), f"spread {colour}"))
-                dotted.append(at(x, height(value), shape, colour, f"step {step:,}: {one.name} {value:.1f}"))
+                dotted.append(at(x, height(value), shape, colour, f"step {step:,}: {curve.name} {value:.1f}"))
         elif len(lines) > 1:
             sample = el("path", d="M0 7H26", class_=f"curve {colour}", stroke_dasharray=dash)
-            legend.append(el("span", el("svg", sample, width=26, height=14), printable(one.name), class_="key"))
+            legend.append(el("span", el("svg", sample, width=26, height=14), printable(curve.name), class_="key"))
     size = {"viewBox": f"0 0 {COLUMNS} {HEIGHT:g}", "preserveAspectRatio": "none"}
     inner = el("svg", *paths, width="100%", height=HEIGHT, **size)
-    label = f"{title} by step: {', '.join(one.name for one in lines)}"
+    label = f"{title} by step: {', '.join(curve.name for curve in lines)}"
     plot = el("svg", *drawn, inner, *dotted, class_="plane", width="100%", height=HEIGHT, role="img", aria_label=label)
     below = axis(sorted({round(last * quarter / 4) for quarter in range(5)}), 0, last)
     shown = [plot, below, el("p", "step →", class_="axis-name end")]
@@ -243,8 +243,8 @@ def _path(
 
 def _summary(lines: Sequence[Curve]) -> Markup:
     rows = []
-    for one in lines:
-        values = [value for _, value in one.points if math.isfinite(value)]
+    for curve in lines:
+        values = [value for _, value in curve.points if math.isfinite(value)]
         numbers = values[0], min(values), max(values), values[-1]
-        rows.append([printable(one.name), *(f"{number:.4g}" for number in numbers)])
+        rows.append([printable(curve.name), *(f"{number:.4g}" for number in numbers)])
     return table(["", "first", "lowest", "highest", "last"], rows)

@@ -99,7 +99,7 @@ class Listing:
         """Running ones first, then what ended badly, then the finished, each the latest first."""
         known_rows = [self._row(path) for path in self._files()]
         known = {path for path, _ in known_rows}
-        self._records = {path: one for path, one in self._records.items() if path in known}
+        self._records = {path: record for path, record in self._records.items() if path in known}
         rows = _merged({path: row for path, row in known_rows if row is not None})
         order = {"running": 0, "finished": 2}
         return sorted(rows, key=lambda row: (order.get(row.state, 1), -row.when, row.at))
@@ -186,8 +186,8 @@ def _result(path: Path, row: Row) -> None:
     row.what, row.bench = _cut(value["model"]["spec"]), _cut(value["benchmark"]["name"])
     if value.get("date"):
         row.when = datetime.fromisoformat(value["date"]).timestamp()
-    measured = [one for one in shown([numbers.metrics]) if one.less is None][:3]
-    row.numbers = [(_cut(one.title), percent(numbers, one.name)) for one in measured]
+    measured = [metric for metric in shown([numbers.metrics]) if metric.less is None][:3]
+    row.numbers = [(_cut(metric.title), percent(numbers, metric.name)) for metric in measured]
 
 
 def _training(path: Path, row: Row) -> None:

@@ -69,7 +69,7 @@ class Opened:
     def shown(self, chapter: Chapter, number: int) -> Shown | None:
         """The texts of an item, by its place in the file: a gallery turns pages faster than a file is read."""
         each = zip(chapter.entries, chapter.places, strict=True)
-        run, place = next((one.run, int(at[number])) for one, at in each if at[number] >= 0)
+        run, place = next((entry.run, int(at[number])) for entry, at in each if at[number] >= 0)
         path = run.folder.parent / "items.jsonl"
         if path not in self.begins:
             ends = np.flatnonzero(np.frombuffer(path.read_bytes(), np.uint8) == ord("\n"))
@@ -136,7 +136,7 @@ class Views:
             raise UserError("name one run, or two to compare")
         places = [self._place(at, "run") for at in ats]
         now = [place.stat() for place in places]
-        stamp = *ats, *((one.st_mtime_ns, one.st_ino) for one in now)
+        stamp = *ats, *((stat.st_mtime_ns, stat.st_ino) for stat in now)
         with self._opens:
             if stamp not in self._opened:
                 self._opened[stamp] = self._open(ats, places)
@@ -157,7 +157,7 @@ class Views:
         sources = [self._sources(chapter, notes) for chapter in chapters]
         asked = urlencode([("run", at) for at in ats])
         heading = " against ".join(reversed(names)) if parts else names[0]
-        lead = () if parts else [finding(one) for one in chapters]
+        lead = () if parts else [finding(chapter) for chapter in chapters]
         page = replace(report_page(chapters), title=heading, lead=lead, findings=(), opening=parts)
         data = frames(chapters) | {"items": f"/items?{asked}"}
         text = rendered(page, Gallery(data, notes), home="/")
@@ -165,18 +165,25 @@ class Views:
 
     def _compared(self, places: Sequence[Path], names: Sequence[str]) -> Markup:
         """The page of `equipoise compare`."""
-        found = compare_folders(places)
+        compared = compare_folders(places)
         before, after = names
-        named = [one.model_copy(update={"before": before, "after": after}) for one in found.differences]
-        found = replace(found, differences=named)
+        named = [
+            comparison.model_copy(update={"before": before, "after": after}) for comparison in compared.differences
+        ]
+        compared = replace(compared, differences=named)
         rows = [
-            (one.benchmark, row.title, change_words(one.changes[row.name]), judged(row, one.changes[row.name]))
-            for one in named
-            for row in shown([one.changes])
+            (
+                comparison.benchmark,
+                row.title,
+                change_words(comparison.changes[row.name]),
+                judged(row, comparison.changes[row.name]),
+            )
+            for comparison in named
+            for row in shown([comparison.changes])
         ]
         template = templates("equipoise.view").get_template("compared.html")
-        whole = self._inside(render_compared(found))
-        warnings = map(self._inside, (*found.left_out, *found.warnings))
+        whole = self._inside(render_compared(compared))
+        warnings = map(self._inside, (*compared.left_out, *compared.warnings))
         said = conclusion(named).split("\n")
         return Markup(template.render(said=said, rows=rows, whole=whole, warnings=list(warnings)))
 
@@ -187,7 +194,7 @@ class Views:
         """The photos of the runs as far as they lie in the folder, or what the user named."""
         if self.images is not None:
             return [self.images]
-        found: list[ImageSource] = []
+        sources: list[ImageSource] = []
         for entry in chapter.entries:
             for record in entry.run.records:
                 place = from_run(record.arguments.get("images"), entry.run.folder)
@@ -196,10 +203,10 @@ class Views:
                 source = open_source(there)
                 shards = getattr(source, "paths", ())
                 if all(self.root in Path(shard).resolve().parents for shard in shards):
-                    found.append(source)
-        if not found:
+                    sources.append(source)
+        if not sources:
             notes.append("The photos lie outside this folder. To show them: equipoise view FOLDER --images PHOTOS")
-        return found[:1]
+        return sources[:1]
 
     def items(self, ats: Key, chapter: int, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Items of a gallery, with the addresses of their pictures."""
@@ -207,13 +214,13 @@ class Views:
         of, sources = _at(run.chapters, chapter), _at(run.sources, chapter)
         chosen = [number for number in numbers[:MOST_ITEMS] if 0 <= number < len(of.ids)]
         with run.lock:
-            found = []
+            entries = []
             for number in chosen:
                 entry = item_entry(of, number, run.shown(of, number))
-                for place, one in enumerate([entry, *entry.get("others", [])] if sources else ()):
-                    self._picture(one, of, number, place, sources, (*ats, str(chapter)))
-                found.append(entry)
-        return found
+                for place, shown in enumerate([entry, *entry.get("others", [])] if sources else ()):
+                    self._picture(shown, of, number, place, sources, (*ats, str(chapter)))
+                entries.append(entry)
+        return entries
 
     def _picture(
         self, entry: dict[str, Any], chapter: Chapter, number: int, place: int, sources: Sequence[ImageSource], key: Key
@@ -260,7 +267,7 @@ class Views:
         """The findings and figures of a training so far."""
         folder = self._place(at, "training").parent
         rows = read_log(folder)
-        said = (Markup('<p class="lead">{}</p>').format(one) for one in findings(folder, rows))
+        said = (Markup('<p class="lead">{}</p>').format(sentence) for sentence in findings(folder, rows))
         return Markup("").join([*said, curves(folder, rows)])
 
 

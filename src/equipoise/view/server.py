@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_known(self) -> bool:
         # Not http.cookies: one odd cookie of another program on this machine would hide all others from it.
-        cookies = (one.strip().partition("=") for one in self.headers.get("Cookie", "").split(";"))
+        cookies = (cookie.strip().partition("=") for cookie in self.headers.get("Cookie", "").split(";"))
         header = self.headers.get("X-Equipoise-Token", "")
         return self._is_token(next((value for name, _, value in cookies if name == self._cookie), header))
 
@@ -150,7 +150,11 @@ def _run(views: Views, query: Query) -> tuple[str, str]:
 
 
 def _items(views: Views, query: Query) -> tuple[str, str]:
-    numbers = [int(one) for one in _one(query, "i").split(",") if one.isascii() and one.isdecimal() and len(one) < 10]
+    numbers = [
+        int(number)
+        for number in _one(query, "i").split(",")
+        if number.isascii() and number.isdecimal() and len(number) < 10
+    ]
     return JSON, json.dumps(views.items(tuple(query.get("run", ())), _number(query, "chapter"), numbers))
 
 
