@@ -14,14 +14,9 @@ u-turn U-shaped Ouija house horse hotel historic hat yellow yacht year TV tv BBQ
 white NASA MAN HAT laptop St unanimous U useless utopian uterus"""
 
 
-@pytest.mark.parametrize("word", AN.split())
-def test_an(word: str) -> None:
-    assert article_for(word) == "an"
-
-
-@pytest.mark.parametrize("word", A.split())
-def test_a(word: str) -> None:
-    assert article_for(word) == "a"
+def test_a_and_an() -> None:
+    assert not [word for word in AN.split() if article_for(word) != "an"]
+    assert not [word for word in A.split() if article_for(word) != "a"]
 
 
 @pytest.mark.parametrize(

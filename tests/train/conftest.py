@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -42,31 +44,39 @@ def _tokenizer() -> CLIPTokenizer:
     return CLIPTokenizer(vocab={word: number for number, word in enumerate(vocabulary)}, merges=merges)
 
 
+@functools.cache
+def _tiny_network(seed: int, context: int) -> CLIPModel:
+    """Made once, and copied for each test that trains it."""
+    torch.manual_seed(seed)
+    tokenizer = _tokenizer()
+    tower = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = CLIPConfig(
+        text_config={
+            **tower,
+            "vocab_size": len(tokenizer),
+            "max_position_embeddings": context,
+            "eos_token_id": tokenizer.eos_token_id,
+            "bos_token_id": tokenizer.bos_token_id,
+        },
+        vision_config={**tower, "image_size": 16, "patch_size": 8},
+        projection_dim=12,
+    )
+    network = CLIPModel(config)
+    with torch.no_grad():  # transformers starts so small that all embeddings are nearly alike
+        for parameter in network.parameters():
+            if parameter.ndim >= 2:
+                parameter.mul_(8)
+    return network
+
+
 @pytest.fixture
 def tiny_model() -> Callable[..., ClipModel]:
     """Makes a random CLIP of two layers a tower, 16 px images."""
 
     def make(seed: int = 0, context: int = 24) -> ClipModel:
         torch.manual_seed(seed)
-        tokenizer = _tokenizer()
-        tower = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-        config = CLIPConfig(
-            text_config={
-                **tower,
-                "vocab_size": len(tokenizer),
-                "max_position_embeddings": context,
-                "eos_token_id": tokenizer.eos_token_id,
-                "bos_token_id": tokenizer.bos_token_id,
-            },
-            vision_config={**tower, "image_size": 16, "patch_size": 8},
-            projection_dim=12,
-        )
-        network = CLIPModel(config)
-        with torch.no_grad():  # transformers starts so small that all embeddings are nearly alike
-            for parameter in network.parameters():
-                if parameter.ndim >= 2:
-                    parameter.mul_(8)
-        return ClipModel("tiny", network, tokenizer, clip_preprocess(16), device="cpu")
+        network = copy.deepcopy(_tiny_network(seed, context))
+        return ClipModel("tiny", network, _tokenizer(), clip_preprocess(16), device="cpu")
 
     return make
 

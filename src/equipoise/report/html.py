@@ -8,6 +8,7 @@ printed page get the same letters.
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import math
 import re
@@ -143,6 +144,7 @@ def policy(script: str, remote: bool) -> str:
     return f"default-src 'none'; img-src data:{own}; style-src 'unsafe-inline'; script-src '{digest(script)}'"
 
 
+@functools.cache  # a server of pages compiles each once, and not at every request
 def templates(package: str) -> Environment:
     """The templates of a room: text is escaped, and a name that is missing is an error."""
     environment = Environment(

@@ -202,8 +202,7 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
 def rendered(page: Page, gallery: Gallery, home: str = "") -> str:
     """The page with a gallery, an empty one for its size alone. With the address of a `home` it is a page of
     `equipoise view`, whose gallery asks for its items and pictures."""
-    environment = templates("equipoise.report")
-    environment.globals |= {
+    known: dict[str, object] = {
         "columns": _columns,
         "items": ITEMS,
         "judged": judged,
@@ -216,7 +215,7 @@ def rendered(page: Page, gallery: Gallery, home: str = "") -> str:
         "printable": printable,
         "table_groups": _table_groups,
     }
-    template = environment.get_template("report.html")
+    template = templates("equipoise.report").get_template("report.html", globals=known)
     script, style = page_part("report.js"), page_part("report.css") + _swatches()
     parts: dict[str, object] = {
         "page": page,

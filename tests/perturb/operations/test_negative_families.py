@@ -104,9 +104,9 @@ NO_ENGLISH = [
 ]
 
 
-@pytest.mark.parametrize(("caption", "wrong"), MAY_BE_TRUE + NO_ENGLISH, ids=lambda value: str(value)[:40])
-def test_a_family_of_wrong_negatives_is_gone(caption: str, wrong: list[str]) -> None:
-    assert not [text for text in kept(caption) for part in wrong if part in text]
+def test_families_of_wrong_negatives_are_gone() -> None:
+    families = MAY_BE_TRUE + NO_ENGLISH
+    assert not [text for caption, wrong in families for text in kept(caption) for part in wrong if part in text]
 
 
 @pytest.mark.parametrize(

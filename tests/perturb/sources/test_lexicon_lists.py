@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from equipoise.language.vocabulary import read_text
 from equipoise.perturb import Caption
 from equipoise.perturb.sources.lexicon import Lexicon
@@ -22,9 +20,12 @@ def names() -> list[str]:
     return [name for name in found if " " in name and not name.startswith('"')]
 
 
-@pytest.mark.parametrize("name", names())
-def test_a_name_of_several_words_is_one_to_the_tagger_or_replaced_all_the_same(name: str) -> None:
+def test_a_name_of_several_words_is_one_to_the_tagger_or_replaced_all_the_same() -> None:
     """Else its line never applies: put it into quotes, or into compounds.txt."""
-    caption = Caption(f"a {name} is here")
-    known = name in [unit.word for unit in caption.units]
-    assert known or any(proposal.start == 2 for proposal in Lexicon().synonyms(caption, "object"))
+    dead = []
+    for name in names():
+        caption = Caption(f"a {name} is here")
+        known = name in [unit.word for unit in caption.units]
+        if not known and not any(proposal.start == 2 for proposal in Lexicon().synonyms(caption, "object")):
+            dead.append(name)
+    assert not dead
