@@ -78,24 +78,24 @@ def edits_of(item: Item) -> Iterator[tuple[TextKind, Text]]:
     return ((kind, text) for kind in TEXT_KINDS for text in item.edits(kind))
 
 
-def sub_word(found: TextChange, edit: Edit | None, vocabulary: Set[str]) -> str | None:
+def sub_word(edited: TextChange, edit: Edit | None, vocabulary: Set[str]) -> str | None:
     """The edit changed part of a word: "red" in "covered", "man" in "woman"."""
     if edit is not None and edit.source and edit.to:
-        source, new = edit.source.lower(), Counter(found.text) - Counter(found.caption)
-        for word in found.caption:
+        source, new = edit.source.lower(), Counter(edited.text) - Counter(edited.caption)
+        for word in edited.caption:
             changed = word.replace(source, edit.to.lower())
             if source in word and _bare(word) != source and changed in new:  # "dog's" contains the whole word dog
                 return f"{word!r} became {changed!r}"
         return None
-    if len(found.lost) > _FEW or len(found.gained) > 2 * _FEW:
+    if len(edited.lost) > _FEW or len(edited.gained) > 2 * _FEW:
         return None  # a rewritten text may have rare words
-    unknown = {word for word in found.gained if not _known(word, vocabulary)}
+    unknown = {word for word in edited.gained if not _known(word, vocabulary)}
     if not unknown:
         return None
-    for size, place in itertools.product((1, 2), range(len(found.gained))):  # "window" -> "wout ofdow"
-        made = found.gained[place : place + size]
-        for old in found.lost:
-            if unknown & set(made) and old not in found.gained and _shares_ends(old, made, unknown):
+    for size, place in itertools.product((1, 2), range(len(edited.gained))):  # "window" -> "wout ofdow"
+        made = edited.gained[place : place + size]
+        for old in edited.lost:
+            if unknown & set(made) and old not in edited.gained and _shares_ends(old, made, unknown):
                 return f"{old!r} became {' '.join(made)!r}"
     return None
 

@@ -134,7 +134,7 @@ class Benchmark:
         hour."""
         problems = Problems(f"{self.name}: items that its metrics cannot be measured on")
         for metric, what, has in _NEEDED:
-            if metric in (*self.metrics, *self.chance) and (without := [one.id for one in items if not has(one)]):
+            if metric in (*self.metrics, *self.chance) and (without := [item.id for item in items if not has(item)]):
                 problems.add("", f"{len(without):,} of {len(items):,} items {what}, for instance {without[0]!r}")
         problems.raise_if_any("Add what is missing, or give the items ids that are not the benchmark's.")
 
@@ -207,7 +207,9 @@ def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], 
     facts |= {
         "splits": _counts(facts["splits"]),
         "chance": {metric: float(Fraction(value)) for metric, value in facts["chance"].items()},
-        "averages": {rule: Average(**one | {"path": tuple(one["path"])}) for rule, one in facts["averages"].items()},
+        "averages": {
+            rule: Average(**average | {"path": tuple(average["path"])}) for rule, average in facts["averages"].items()
+        },
         "metrics": tuple(facts["metrics"]),
     }
     known = {key: value for key, value in facts.items() if key not in ("place", "like", "item", "tables")}

@@ -69,7 +69,7 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
 
     def build(split: str, key: str, row: _Row) -> Iterator[Case]:
         negatives = literal_list(getattr(row, TABLES[split].column))
-        if not all(isinstance(one, str) for one in negatives):
+        if not all(isinstance(negative, str) for negative in negatives):
             raise ValueError(f"expected a list of texts, found {short(negatives)}")
         if not negatives:
             empty.append(f"{split}/{key}")

@@ -81,7 +81,10 @@ def _metrics(benchmark: Benchmark) -> list[str]:
 def _averages(benchmark: Benchmark) -> list[str]:
     """Every rule that --average takes, whose it is, and how it is computed; the first is the headline."""
     rules = {**benchmark.averages, PLAIN: Average((), "always measured")}
-    return [f"{rule}: {in_full(one)}" + (f" ({one.cite})" if one.cite else "") for rule, one in rules.items()]
+    return [
+        f"{rule}: {in_full(average)}" + (f" ({average.cite})" if average.cite else "")
+        for rule, average in rules.items()
+    ]
 
 
 def _downloads(benchmark: Benchmark) -> list[str]:

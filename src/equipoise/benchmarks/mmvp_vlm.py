@@ -42,7 +42,7 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
                 f"{files['test']}: questions {pair[0].number} and {pair[1].number} follow each other and are a pair, "
                 f"but have two patterns, {pair[0].pattern!r} and {pair[1].pattern!r}. Is a row missing?"
             )
-        photos = [(f"{one.pattern}/{one.number}.jpg", _PREFIX + one.statement) for one in pair]
+        photos = [(f"{row.pattern}/{row.number}.jpg", _PREFIX + row.statement) for row in pair]
         key = f"{pair[0].number}-{pair[1].number}"
         yield two_by_two(key, photos[0], photos[1], {"pattern": row.pattern})
 

@@ -90,8 +90,8 @@ def _check_mirrored(items: Sequence[Item], subject: str) -> None:
 
 def _mirror(pair: Sequence[Item]) -> bool:
     return len(pair) == 2 and all(
-        one.caption == other.negatives[0].text and one.tags["part"] == other.tags["part"]
-        for one, other in (pair, pair[::-1])
+        first.caption == second.negatives[0].text and first.tags["part"] == second.tags["part"]
+        for first, second in (pair, pair[::-1])
     )
 
 

@@ -56,15 +56,15 @@ def take_apart(record: _Record) -> Conjuncts | str:
     record's other fields contradict is left out.
     """
     caption = record.true_caption
-    one, two = record.attributes
+    first_attribute, second_attribute = record.attributes
     swaps = {
         ways
         for middle in re.finditer(" and the ", caption)
-        for attributes in ((one, two), (two, one))
+        for attributes in ((first_attribute, second_attribute), (second_attribute, first_attribute))
         if (ways := _divide(caption, middle.span(), attributes))
     }
     if not swaps:
-        return f'expected "the A1 O1 and the A2 O2" with the attributes {one!r} and {two!r}'
+        return f'expected "the A1 O1 and the A2 O2" with the attributes {first_attribute!r} and {second_attribute!r}'
     named = (record.obj1_name, record.obj2_name)
     if None not in named:
         by_name = {ways for ways in swaps if (ways.first[1], ways.second[1]) in (named, named[::-1])}

@@ -70,8 +70,10 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
 
     items: list[Item] = []
     for split, path in files.items():
-        one = {split: path}
-        items += read("visla", one, _Generic, _generic) if split == "generic" else read("visla", one, _Spatial, spatial)
+        file = {split: path}
+        items += (
+            read("visla", file, _Generic, _generic) if split == "generic" else read("visla", file, _Spatial, spatial)
+        )
     if left_out:
         log.warning(
             "visla: %d spatial rows have no negative and are left out (rows %s)", len(left_out), ", ".join(left_out)

@@ -107,30 +107,30 @@ def _entailed(_split: str, key: str, row: Statement) -> Iterator[Case]:
     inverse = row.relation in INVERSE
     if not row.label or not (inverse or row.relation in SYMMETRIC):
         return
-    one, phrase, other = _parts(row)
+    subject, phrase, thing = _parts(row)
     if inverse:
-        positive, negative = _say(other, INVERSE[row.relation], one), _say(other, phrase, one)
+        positive, negative = _say(thing, INVERSE[row.relation], subject), _say(thing, phrase, subject)
     else:
-        positive, negative = _say(other, phrase, one), _say(one, SYMMETRIC[row.relation], other)
+        positive, negative = _say(thing, phrase, subject), _say(subject, SYMMETRIC[row.relation], thing)
     swap = Edit(op="swap", target="relation", by="rules")
     replace = Edit(op="replace", target="relation", by="rules")
     first = Case(
         key,
         image=ImageRef(path=row.path()),
-        caption=_say(one, phrase, other),
+        caption=_say(subject, phrase, thing),
         positives=texts(positive, edit=swap),
         negatives=texts(negative, edit=swap if inverse else replace),
         tags={"law": "inverse" if inverse else "symmetric", "relation": row.relation},
     )
     yield first
     if inverse:
-        turned = texts(_say(one, INVERSE[row.relation], other), edit=replace)
+        turned = texts(_say(subject, INVERSE[row.relation], thing), edit=replace)
         tags = {"law": "complement", "relation": row.relation}
         yield first._replace(key=f"{key}-complement", negatives=turned, tags=tags)
 
 
-def _say(one: str, phrase: str, other: str) -> str:
-    return f"The {one} {phrase} the {other}."
+def _say(subject: str, phrase: str, thing: str) -> str:
+    return f"The {subject} {phrase} the {thing}."
 
 
 def load_pairs(source: Path, splits: Sequence[str]) -> list[Item]:

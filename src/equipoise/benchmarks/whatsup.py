@@ -59,6 +59,6 @@ def _found(split: str, key: str, row: _Found) -> Iterator[Case]:
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
     files = choose("whatsup", source, stored("whatsup")["tables"]["files"], splits)
     staged: Mapping[str, Path] = {split: path for split, path in files.items() if split.startswith("controlled")}
-    found: Mapping[str, Path] = {split: path for split, path in files.items() if split not in staged}
+    as_they_are: Mapping[str, Path] = {split: path for split, path in files.items() if split not in staged}
     items = read("whatsup", staged, _Staged, _staged) if staged else []
-    return items + (read("whatsup", found, _Found, _found) if found else [])
+    return items + (read("whatsup", as_they_are, _Found, _found) if as_they_are else [])

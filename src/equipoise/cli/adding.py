@@ -23,9 +23,9 @@ def add_hard_images(items: Path, out: Path, model: str, images: str, count: int,
         raise UserError("--hard-images MODEL embeds the images of the items: name their folder with --images")
     if out.exists() and not same_items(load_items(items), out):
         refuse_file(out)  # before the model is loaded
-    found = mine_file(items, out, load_model(model), images, count, EmbeddingCache(cache or default_cache()))
+    mined = mine_file(items, out, load_model(model), images, count, EmbeddingCache(cache or default_cache()))
     typer.echo(
-        f"{out}: {found:,} items with their hard images; train on them: "
+        f"{out}: {mined:,} items with their hard images; train on them: "
         f"equipoise train negclip_yuksekgonul_2023 --items {out} --images {images} --model {model} --out DIR"
     )
 
@@ -79,14 +79,14 @@ def add_positives_to(
     if kept := registry.keep_facts(out, made.items, made.benchmark):
         typer.echo(f"wrote {kept}: it says how the items are averaged; keep it next to them")
     with progress(len(items), f"audit of {made.benchmark.name}") as advance:
-        found = audit(made.items, made.benchmark.name, advance=advance)
-    write_audit(page, markdown(found))
+        record = audit(made.items, made.benchmark.name, advance=advance)
+    write_audit(page, markdown(record))
     typer.echo(
         f"{made.ours:,} of {len(items):,} items ({100 * made.ours / len(items):.1f}%) have a hard positive of ours"
     )
     for reason, count in made.dropped.most_common(5):
         typer.echo(printable(f"    dropped {count:,}: {reason}"))
-    flagged = [(check.by_kind.get("positives", 0), check) for check in found.checks]
+    flagged = [(check.by_kind.get("positives", 0), check) for check in record.checks]
     for count, check in sorted(flagged, key=lambda pair: -pair[0]):
         if count:
             typer.echo(printable(f"    audit, {check.name}: {count:,} of our positives ({check.examples[0].said})"))

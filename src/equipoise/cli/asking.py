@@ -24,12 +24,12 @@ def print_plan(tasks: Sequence[Task], ask: Ask, price: str | None, checked: bool
 
     dollars = parse_price(price)
     for number, task in enumerate(_of_items(tasks)):
-        found = plan(askable(task.items), ask, REQUESTS if checked and number == 0 else 0)
+        planned = plan(askable(task.items), ask, REQUESTS if checked and number == 0 else 0)
         if as_json:
-            typer.echo(found.to_json(dollars))
+            typer.echo(planned.to_json(dollars))
             continue
         typer.echo(printable(f"{task.name}, asked in {ask.words()}:"))
-        for line in found.lines(dollars):
+        for line in planned.lines(dollars):
             typer.echo(f"  {line}")
     if not as_json:
         typer.echo("nothing was asked (--dry-run); answers that are kept from earlier runs will cost nothing")
@@ -51,13 +51,11 @@ def announce(tasks: Sequence[Task], ask: Ask, price: str | None) -> None:
 
     dollars = parse_price(price)
     for task in _of_items(tasks):
-        found = plan(askable(task.items), ask)
-        cost = "" if dollars is None else f", about ${found.cost(dollars):,.2f}"
+        planned = plan(askable(task.items), ask)
+        cost = "" if dollars is None else f", about ${planned.cost(dollars):,.2f}"
         if is_watched():
-            line = (
-                f"{task.name}: {found.total:,} questions about {found.pictures:,} pictures{cost} (--ask {ask.words()})"
-            )
-            typer.echo(printable(line), err=True)
+            about = f"{planned.total:,} questions about {planned.pictures:,} pictures{cost}"
+            typer.echo(printable(f"{task.name}: {about} (--ask {ask.words()})"), err=True)
 
 
 def batches(model: Any, tasks: Sequence[Task], ask: Ask, cache: Path, how: Batches) -> bool:

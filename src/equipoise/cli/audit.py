@@ -78,27 +78,27 @@ def audit(
         begin("audit", out.parent, out.name)
     shared = [] if against is None else overlap(items, against, images, train_images)
     with progress(len(items), f"audit of {benchmark.name}") as advance:
-        found = run_audit(items, benchmark.name, advance=advance, shared=shared)
+        record = run_audit(items, benchmark.name, advance=advance, shared=shared)
     if clean is not None:
         from equipoise.cli.bench import written
 
-        bad = {example.id for example in found.bad}
+        bad = {example.id for example in record.bad}
         kept = [item for item in items if item.id not in bad]
         typer.echo(printable(written(clean, kept, f"the {len(items):,} of {benchmark.name}")), err=as_json)
     if out is not None and out.suffix == ".html":
         from equipoise.report.page import audit_html
 
-        text = audit_html(found, items, images)
+        text = audit_html(record, items, images)
     elif out is not None and out.suffix == ".csv":
-        text = _table(found)
+        text = _table(record)
     else:
-        text = f"{found.model_dump_json(indent=2)}\n" if as_json else markdown(found)
+        text = f"{record.model_dump_json(indent=2)}\n" if as_json else markdown(record)
     if out is None:
         typer.echo(text.rstrip("\n") if as_json else _on_screen(printable(text, lines=True)))
     else:
         write_audit(out, text)
         if not as_json:
-            typer.echo(fold(printable(verdict(found))))
+            typer.echo(fold(printable(verdict(record))))
     raise typer.Exit(1 if any(check.count for check in shared) else 0)
 
 
@@ -161,25 +161,25 @@ def _hold_court(
     names = [path.name for path in models]
     for path in models:
         outcomes[path.name if names.count(path.name) == 1 else str(path)] = _outcomes(path, bench, items)
-    found = court(items, bench, outcomes)
+    held = court(items, bench, outcomes)
     if as_json:
-        text = found.model_dump_json(indent=2)
+        text = held.model_dump_json(indent=2)
         return typer.echo(text) if out is None else write_audit(out, f"{text}\n")
     if out is not None:
-        missing = page.write_court(out, found, items, images)
+        missing = page.write_court(out, held, items, images)
         if missing and images is not None:
             typer.echo(f"note: {missing:,} photos were not found in {images}", err=True)
         typer.echo(printable(f"wrote {out}"))
     known = {item.id: item for item in items}
-    share = "these answers do not say" if found.wrong_labels is None else f"{found.wrong_labels:.1%}"
+    share = "these answers do not say" if held.wrong_labels is None else f"{held.wrong_labels:.1%}"
     typer.echo(
-        f"{len(found.queue):,} items answered by {len(found.models)} models; {found.failed_by_all:,} failed by all of "
+        f"{len(held.queue):,} items answered by {len(held.models)} models; {held.failed_by_all:,} failed by all of "
         f"them. Labels that are wrong, estimated: {share}. Use the order of the queue: the probabilities are too high "
         "where models make the same mistakes."
     )
-    for note in found.notes:
+    for note in held.notes:
         typer.echo(printable(f"note: {note}"))
-    for case in [] if out else found.queue[:LISTED]:
+    for case in [] if out else held.queue[:LISTED]:
         item = known[case.id]
         lines = [f"{case.probability:.2f}  failed by {len(case.failed)} of {case.asked}  {case.id}"]
         lines += [f"      right: {item.caption}", *(f"      wrong: {text.text}" for text in item.negatives)]
@@ -208,9 +208,11 @@ def _outcomes(path: Path, bench: str, items: Sequence[Item]) -> dict[str, bool]:
         foreign = read_any([path], bench)
         asked = _texts(foreign.items)
         rows, _ = foreign.fit(foreign.rows, items)
-    found = outcomes_of(rows)
+    outcomes = outcomes_of(rows)
     answers = {
-        row.id: bool(right) for row, right, there in zip(rows, found.original, found.has_negative, strict=True) if there
+        row.id: bool(right)
+        for row, right, there in zip(rows, outcomes.original, outcomes.has_negative, strict=True)
+        if there
     }
     known = _texts(items)
     if not answers.keys() & known:

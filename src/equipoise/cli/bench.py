@@ -27,8 +27,8 @@ def list_benchmarks(as_json: bool = typer.Option(False, "--json", help="all fact
     from equipoise.benchmarks.facts import facts
 
     if as_json:
-        found = [facts(registry.get(name)) for name in registry.names()]
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+        all_facts = [facts(registry.get(name)) for name in registry.names()]
+        typer.echo(json.dumps(all_facts, indent=2, ensure_ascii=False, allow_nan=False))
         return
     for name in registry.names():
         benchmark = registry.get(name)
@@ -70,11 +70,11 @@ def show(
         return
     several = [registry.show(benchmark, source) for benchmark in registry.expand(name)]
     if as_json:
-        found = [
+        shown = [
             facts(benchmark) | ({"ceilings": ceilings.model_dump()} if ceilings else {})
             for benchmark, ceilings in several
         ]
-        typer.echo(json.dumps(found if len(found) > 1 else found[0], indent=2, ensure_ascii=False, allow_nan=False))
+        typer.echo(json.dumps(shown if len(shown) > 1 else shown[0], indent=2, ensure_ascii=False, allow_nan=False))
     else:
         typer.echo("\n\n".join(describe(benchmark, ceilings) for benchmark, ceilings in several))
 

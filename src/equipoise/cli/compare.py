@@ -72,23 +72,25 @@ def compare(
     table = form_name("text" if form == "json" else form, as_json)
     gates = [read_gate(text, own=own) for text in fail_if_worse or []]
     gates += [read_gate(text, strict=True, own=own) for text in fail_unless_shown or []]
-    found = compare_folders(runs, seed, average, most, flipped_on)
+    compared = compare_folders(runs, seed, average, most, flipped_on)
     if gates:
-        found.require_whole()
-    passed = check_gates(gates, found.differences)
+        compared.require_whole()
+    passed = check_gates(gates, compared.differences)
     if summary:
-        typer.echo(comparison.summary(found, passed))
+        typer.echo(comparison.summary(compared, passed))
     elif columns or table not in ("text", "json"):
-        typer.echo(comparison.render_rows(found.differences, table, split_names(columns)))
+        typer.echo(comparison.render_rows(compared.differences, table, split_names(columns)))
     elif as_json:
-        parts = {"flips": found.flips, "groups": found.groups, "gates": passed}
+        parts = {"flips": compared.flips, "groups": compared.groups, "gates": passed}
         value = {
-            "differences": [comparison.model_dump(mode="json", exclude_none=True) for comparison in found.differences],
-            **to_jsonable_python(parts | {"left_out": found.left_out, "warnings": found.warnings}),
+            "differences": [
+                comparison.model_dump(mode="json", exclude_none=True) for comparison in compared.differences
+            ],
+            **to_jsonable_python(parts | {"left_out": compared.left_out, "warnings": compared.warnings}),
         }
         typer.echo(json.dumps(value, indent=2))
     else:
-        typer.echo(comparison.render_compared(found, passed))
+        typer.echo(comparison.render_compared(compared, passed))
     if failed := [gate for gate in passed if gate.failed]:
         if summary or columns or table != "text":
             for gate in failed:
@@ -128,5 +130,5 @@ def _show_same(runs: Sequence[str], as_json: bool) -> None:
                 f"{path}: {len(logs[0])} logs; name one file, or keep them as runs: equipoise metrics {path} --out RUN"
             )
         sides.append(log_runs(logs[0])[0].rows if logs is not None else read_run(path)[1])
-    found = same_model(sides[0], sides[1], runs)
-    typer.echo(json.dumps(asdict(found), indent=2) if as_json else "\n".join(map(printable, same_model_lines(found))))
+    same = same_model(sides[0], sides[1], runs)
+    typer.echo(json.dumps(asdict(same), indent=2) if as_json else "\n".join(map(printable, same_model_lines(same))))

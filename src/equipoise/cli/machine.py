@@ -66,18 +66,18 @@ def check_model(spec: str, as_json: bool) -> int:
     from equipoise.evaluation.preflight.judging import checked
     from equipoise.models import load_model
 
-    found = checked(load_model(spec), spec, default_cache())
-    if found is None:
+    preflight = checked(load_model(spec), spec, default_cache())
+    if preflight is None:
         raise UserError(f"{spec}: doctor checks models that look at pictures; this one reads texts alone")
     if as_json:
-        typer.echo(json.dumps([check.model_dump() for check in found.checks], indent=2))
+        typer.echo(json.dumps([check.model_dump() for check in preflight.checks], indent=2))
     else:
-        show_checks(found.checks)
-        last = found.checks[-1]
+        show_checks(preflight.checks)
+        last = preflight.checks[-1]
         stops = last.verdict == "wrong" and last.name in map(name_of, BASIC)
         stopped = "; the other checks come after this fix" if stops else ""
-        typer.echo(f"{spec}: {found.words()}{stopped}")
-    return 1 if found.wrong else 0
+        typer.echo(f"{spec}: {preflight.words()}{stopped}")
+    return 1 if preflight.wrong else 0
 
 
 def show_checks(checks: Sequence[Check], *, err: bool = False) -> None:
@@ -105,18 +105,18 @@ def _packages() -> Row:
 
 
 def _processor() -> Row:
-    found = f"{cores()} core{'s' if cores() > 1 else ''}"
+    words = f"{cores()} core{'s' if cores() > 1 else ''}"
     if hasattr(os, "sysconf"):  # not on Windows
-        found += f", {_gigabytes(os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))} of memory"
-    return "cpu", found, True
+        words += f", {_gigabytes(os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))} of memory"
+    return "cpu", words, True
 
 
 def _devices() -> list[Row]:
     """torch and the graphics cards, by what the system says of them: importing torch takes seconds."""
-    found = _version("torch")
-    if found is None:
+    version = _version("torch")
+    if version is None:
         return [("torch", "not installed; run: pip install torch (https://pytorch.org for the right build)", False)]
-    torch = ("torch", found, True)
+    torch = ("torch", version, True)
     if sys.platform == "darwin" and platform.machine() == "arm64":
         return [torch, ("mps", "Apple GPU, sharing the machine's memory", True)]
     cards = [
@@ -125,7 +125,7 @@ def _devices() -> list[Row]:
         for line in file.read_text().splitlines()
         if line.startswith("Model:")
     ]
-    if cards and "+cpu" in found:
+    if cards and "+cpu" in version:
         fix = "but this torch is a CPU build: get a CUDA build from https://pytorch.org"
         return [torch, ("gpu", f"{', '.join(cards)}; {fix}", False)]
     if cards:
@@ -135,16 +135,16 @@ def _devices() -> list[Row]:
 
 def _torchvision() -> Row:
     """Not needed; but a build that does not fit torch breaks transformers and open_clip, with a puzzling message."""
-    found, torch = _version("torchvision"), _version("torch") or ""
-    if found is None:
+    version, torch = _version("torchvision"), _version("torch") or ""
+    if version is None:
         return "torchvision", "not installed, and not needed", True
     needed = [Requirement(text) for text in metadata.requires("torchvision") or []]
     fits = all(package.specifier.contains(torch, prereleases=True) for package in needed if package.name == "torch")
-    if fits and ("+cpu" in torch) == ("+cpu" in found):
-        return "torchvision", found, True
+    if fits and ("+cpu" in torch) == ("+cpu" in version):
+        return "torchvision", version, True
     return (
         "torchvision",
-        f"{found} is not the build for torch {torch}: transformers and open_clip may fail to import. equipoise does "
+        f"{version} is not the build for torch {torch}: transformers and open_clip may fail to import. equipoise does "
         "not need it; run: pip uninstall torchvision",
         False,
     )
@@ -152,11 +152,15 @@ def _torchvision() -> Row:
 
 def _extra(name: str) -> Row:
     packages, use = EXTRAS[name]
-    found = {package: _version(package) for package in packages}
-    if lacking := [package for package, version in found.items() if version is None]:
+    versions = {package: _version(package) for package in packages}
+    if lacking := [package for package, version in versions.items() if version is None]:
         fix = f"only for {use}; run: pip install 'equipoise[{name}]'"
         return f"extra {name}", f"{' and '.join(lacking)} not installed; {fix}", False
-    return f"extra {name}", ", ".join(f"{package} {version}" for package, version in found.items()) + f"; {use}", True
+    return (
+        f"extra {name}",
+        ", ".join(f"{package} {version}" for package, version in versions.items()) + f"; {use}",
+        True,
+    )
 
 
 def _hub() -> list[Row]:

@@ -257,7 +257,7 @@ def trained_keys(model: object, items: Sequence[Item]) -> frozenset[str] | None:
 def write_trained(folder: Path, keys: frozenset[str] | None) -> None:
     if keys is not None:
         with atomic_write(folder / TRAINED) as handle:
-            handle.writelines(f"{one}\n" for one in sorted(keys))
+            handle.writelines(f"{key}\n" for key in sorted(keys))
 
 
 def trained_on(model: object, items: Sequence[Item]) -> int | None:

@@ -190,7 +190,9 @@ class Item(_Record):
     def _asked(self) -> dict[str, object]:
         photos = [_image_json(ref) for ref in self.photos]
         lists = {"rewordings": list(self.rewordings), "photos": photos}
-        return {"question": self.question, "place": self.place} | {name: one for name, one in lists.items() if one}
+        return {"question": self.question, "place": self.place} | {
+            name: values for name, values in lists.items() if values
+        }
 
 
 def _image_json(image: ImageRef) -> dict[str, object]:
@@ -211,25 +213,25 @@ def in_full(value: object, number: int | str) -> object:
         return question_item(value, number)
     if not isinstance(value, dict) or not isinstance(value.get("caption"), str):
         return value
-    fields = {name: one for name, one in value.items() if name in Item.model_fields}
+    fields = {name: field for name, field in value.items() if name in Item.model_fields}
     fields.setdefault("id", str(number))
     fields["id"] = str(fields["id"]) if isinstance(fields["id"], int) else fields["id"]
     fields["image"] = _ref(value.get("image"))
     for kind in IMAGES:
         if isinstance(value.get(kind), list):
-            fields[kind] = [_ref(one) for one in value[kind]]
+            fields[kind] = [_ref(image) for image in value[kind]]
     tags = dict(value["tags"]) if isinstance(value.get("tags"), dict) else {"split": "all"}
     several: dict[str, list[object]] = {"positives": [], "negatives": []}
-    for name, one in value.items():
+    for name, field in value.items():
         listed = next((several[kind] for kind in several if name.startswith(kind[:-1]) and name not in IMAGES), None)
         if listed is not None:
-            listed += one if isinstance(one, list) else [one]
-        elif name not in Item.model_fields and isinstance(one, str | int | float):
-            tags[name] = one if isinstance(one, str) else json.dumps(one)
-        elif name not in Item.model_fields and one is not None:
-            fields[name] = one  # a list or an object under an unknown key: a field with a wrong name
+            listed += field if isinstance(field, list) else [field]
+        elif name not in Item.model_fields and isinstance(field, str | int | float):
+            tags[name] = field if isinstance(field, str) else json.dumps(field)
+        elif name not in Item.model_fields and field is not None:
+            fields[name] = field  # a list or an object under an unknown key: a field with a wrong name
     written = {
-        kind: [{"text": one} if isinstance(one, str) else one for one in listed if one not in (None, "")]
+        kind: [{"text": field} if isinstance(field, str) else field for field in listed if field not in (None, "")]
         for kind, listed in several.items()
     }
     return fields | written | {"tags": tags}

@@ -44,7 +44,7 @@ class Unidentified(Exception):
 def of_object(value: object, without: Iterable[object] = ()) -> str:
     """The hash; of the tensors `without` only their kind counts, since their values are hashed elsewhere."""
     try:
-        return _Walk({id(one) for one in without}).of(value).hex()
+        return _Walk({id(part) for part in without}).of(value).hex()
     except Unidentified:
         raise
     except Exception as error:  # attributes of a user's own class may do anything; it may be nested too deeply
@@ -85,7 +85,7 @@ def _is_flat(value: Any) -> bool:
     """Whether its repr is its whole content; a vocabulary of 50,000 words is hashed in one go."""
     kind = type(value)
     if kind is dict:
-        return all(type(name) in _PLAIN and _is_flat(one) for name, one in value.items())
+        return all(type(name) in _PLAIN and _is_flat(part) for name, part in value.items())
     return kind in _PLAIN or (kind in (list, tuple) and all(map(_is_flat, value)))
 
 
@@ -114,7 +114,7 @@ class _Walk:
         return digest
 
     def _each(self, tag: str, values: Iterable[Any]) -> bytes:
-        return _digest(tag, *(self.of(one) for one in values))
+        return _digest(tag, *(self.of(part) for part in values))
 
     def _named(self, tag: str, values: Mapping[Any, Any]) -> bytes:
         """A hash of attributes; the order in which they were set does not matter."""
@@ -126,7 +126,7 @@ class _Walk:
         if kind in (dict, MappingProxyType):
             return self._each("dict", (part for pair in value.items() for part in pair))
         if kind in (set, frozenset):
-            return _digest(kind.__name__, *sorted(self.of(one) for one in value))
+            return _digest(kind.__name__, *sorted(self.of(part) for part in value))
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, FunctionType):
@@ -194,7 +194,7 @@ class _Walk:
         """By what pickle would keep; and by all attributes where the user's own class may keep less."""
         parts = [self.of(kind)]
         makers = [getattr(kind, name, None) for name in ("__reduce_ex__", "__reduce__", "__getstate__")]
-        if not is_installed(kind.__module__) and any(isinstance(one, FunctionType) for one in makers):
+        if not is_installed(kind.__module__) and any(isinstance(maker, FunctionType) for maker in makers):
             parts.append(self._named("own", getattr(value, "__dict__", {})))
         try:
             reduce: Callable[[Any], Any] | None = copyreg.dispatch_table.get(kind)
@@ -207,23 +207,25 @@ class _Walk:
         states = state if isinstance(state, tuple) and len(state) == 2 else (state,)
         for one in states:
             parts.append(self._named("state", one) if isinstance(one, dict) else self.of(one))
-        listed = [list(one) if one is not None else None for one in items]
+        listed = [list(listing) if listing is not None else None for listing in items]
         return _digest(*parts, self.of(maker), self.of(arguments), self.of(listed))
 
     def _class(self, kind: type) -> bytes:
         bases = [base for base in (*kind.__bases__, type(kind)) if base not in (object, type)]
-        about, content = "", {name: one for name, one in vars(kind).items() if name not in _NOT_CONTENT}
+        about, content = "", {name: part for name, part in vars(kind).items() if name not in _NOT_CONTENT}
         if is_installed(kind.__module__):
             about, bases = _refused(kind), [base for base in kind.__mro__ if not is_installed(base.__module__)]
-            all_parts = ((f"{base.__name__}.{name}", one) for base in kind.__mro__ for name, one in vars(base).items())
-            content = {name: one for name, one in all_parts if _foreign(one)}
+            all_parts = (
+                (f"{base.__name__}.{name}", part) for base in kind.__mro__ for name, part in vars(base).items()
+            )
+            content = {name: part for name, part in all_parts if _foreign(part)}
         makers = [content.pop(name).__code__ for name in _MAKERS if isinstance(content.get(name), FunctionType)]
         return _digest("class", about, self._each("bases", bases), self._named("", content), self._each("", makers))
 
     def _module(self, module: ModuleType) -> bytes:
         if is_installed(module.__name__):
             return _digest("module", _refused(module))
-        return self._named("module", {name: one for name, one in vars(module).items() if not name.startswith("__")})
+        return self._named("module", {name: part for name, part in vars(module).items() if not name.startswith("__")})
 
     def _function(self, function: FunctionType) -> bytes:
         where = str(function.__globals__.get("__name__", ""))
@@ -299,7 +301,7 @@ def _refused(value: Any) -> str:
     """The name and version of an installed thing; refused where its answers depend on more than its arguments."""
     where = value.__name__ if isinstance(value, ModuleType) else str(value.__module__)
     name = where if isinstance(value, ModuleType) else f"{where}.{value.__qualname__}"
-    if name in _READERS or any(f"{where}.".startswith(f"{one}.") for one in _OUTSIDE):
+    if name in _READERS or any(f"{where}.".startswith(f"{package}.") for package in _OUTSIDE):
         raise Unidentified(f"it uses {name.removeprefix('builtins.')}, which reads what lies outside")
     return f"{_version(where)} {name}"
 

@@ -301,9 +301,9 @@ def evaluate_loaded(
     `ranks` that all call this, the first yields the results; the others help it and yield nothing.
     """
     ranks, out = options.get("ranks", ALONE), options.get("out")
-    for one in tasks:
-        task = one.chosen(metrics, ask, None if until is None else parse_until(until))
-        here: Options = {**options, "out": None if out is None else Path(out) / one.name}
+    for given in tasks:
+        task = given.chosen(metrics, ask, None if until is None else parse_until(until))
+        here: Options = {**options, "out": None if out is None else Path(out) / given.name}
         if ranks.number == 0:
             yield _evaluate(model, task, **here)
         elif ranks.follow():

@@ -113,7 +113,7 @@ class Watched:
         """Remember the best, once its weights are saved."""
         self.best = numbers[self.metric].value
         if self._record is not None:
-            metrics = {name: one.model_dump(mode="json", exclude_none=True) for name, one in numbers.items()}
+            metrics = {name: number.model_dump(mode="json", exclude_none=True) for name, number in numbers.items()}
             about = {"step": step, "items": self.count, "items_sha256": self._items_sha256(), "best by": self.metric}
             write_json(self._record, about | {"metrics": metrics})
 
@@ -123,12 +123,12 @@ class Watched:
     def logged(self, numbers: Numbers, prefix: str = "") -> dict[str, float]:
         """The values by name with the number of items, as loggers take them; one line says them with intervals."""
         shown = [
-            f"{METRICS[name].title} {100 * one.value:.1f}"
-            + (f" [{100 * one.interval.low:.1f}, {100 * one.interval.high:.1f}]" if one.interval else "")
-            for name, one in numbers.items()
+            f"{METRICS[name].title} {100 * number.value:.1f}"
+            + (f" [{100 * number.interval.low:.1f}, {100 * number.interval.high:.1f}]" if number.interval else "")
+            for name, number in numbers.items()
         ]
         log.info("%s of %d items", ", ".join(shown), self.count)
-        return {f"{prefix}{name}": one.value for name, one in numbers.items()} | {f"{prefix}n": float(self.count)}
+        return {f"{prefix}{name}": number.value for name, number in numbers.items()} | {f"{prefix}n": float(self.count)}
 
 
 @contextlib.contextmanager
@@ -136,8 +136,10 @@ def undisturbed(network: torch.nn.Module) -> Iterator[None]:
     """Evaluate inside; afterwards all of torch's, numpy's and Python's random states, the mode and attributes of every
     module, its buffers and its configuration are what they were."""
     modules = list(network.modules())
-    configs = {id(one): one for module in modules if hasattr(one := getattr(module, "config", None), "__dict__")}
-    places = [vars(one) for one in (*modules, *configs.values())] + [module._buffers for module in modules]
+    configs = {
+        id(config): config for module in modules if hasattr(config := getattr(module, "config", None), "__dict__")
+    }
+    places = [vars(holder) for holder in (*modules, *configs.values())] + [module._buffers for module in modules]
     before = [(place, dict(place)) for place in places]
     buffers = [(buffer, buffer.clone()) for buffer in network.buffers()]
     python, numpy, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()

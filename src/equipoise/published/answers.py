@@ -153,7 +153,7 @@ def sugarcrepe_answers(sheets: Sequence[ScoreTable]) -> PublishedScores:
             kept = [split for row in sheet.rows if (split, row["filename"]) != WITHDRAWN]
             check_counts(sheet.problems, kept, {split: SUGARCREPE[split]}, "pairs")
             items = made(sheet, "sugarcrepe", [split] * len(sheet.rows), sheet.texts("key"))
-        problems.found += [f"{sheet.path}: {one}" for one in sheet.problems.found]
+        problems.found += [f"{sheet.path}: {problem}" for problem in sheet.problems.found]
         for item, row in zip(items, sheet.rows, strict=False):
             if (split, row["filename"]) == WITHDRAWN:
                 continue
@@ -165,15 +165,15 @@ def sugarcrepe_answers(sheets: Sequence[ScoreTable]) -> PublishedScores:
         f"negative-first/gpt4v-TYPE.json, TYPE one of {', '.join(SUGARCREPE)}."
     )
     rows = []
-    for id_ in sorted(by_id, key=lambda one: (by_id[one].tags["split"], int(one.rpartition("/")[2]))):
+    for id_ in sorted(by_id, key=lambda name: (by_id[name].tags["split"], int(name.rpartition("/")[2]))):
         chosen = [answer.choice for answer in answers[id_]]
         shares = [chosen.count(side) / len(chosen) for side in ("caption", "negative")]
         rows.append(scored(id_, image_of(by_id[id_]), by_id[id_].tags, *shares, answers=tuple(answers[id_])))
-    one = sum(len(row.answers) == 1 for row in rows)
+    one_order = sum(len(row.answers) == 1 for row in rows)
     model = re.search(r"([A-Za-z][\w.]*)-(?:add|replace|swap)[-_]", sheets[0].path.name)  # gpt4v-swap_att.json
     notes = (
         "Orig. counts items whose caption was chosen and whose negative was not, in either order",
-        f"{one:,} items were asked in one order only" if one else "",
+        f"{one_order:,} items were asked in one order only" if one_order else "",
     )
     called, items = model[1] if model else "", [by_id[row.id] for row in rows]
     return PublishedScores("SugarCrepe's answers in two orders", rows, True, notes, items, called)
@@ -239,7 +239,7 @@ def colorswap(sheets: Sequence[ScoreTable]) -> PublishedScores:
                 rows += [_colour(row, side, number) for number in (1, 2)]
             except (KeyError, TypeError, ValueError, IndexError):
                 own.add(where, "expected prompt and response of two questions, log_1 and log_2 with correct_answer")
-        problems.found += [f"{sheet.path}: {one}" for one in own.found]
+        problems.found += [f"{sheet.path}: {problem}" for problem in own.found]
     problems.raise_if_any("Expected the files of one model, as ColorSwap's repository has them (text-, image-).")
     rows.sort(key=lambda row: (int(row.tags["pair"]), row.tags["ask"], row.id))
     unclear = sum(answer.choice is None for row in rows for answer in row.answers)
@@ -256,7 +256,7 @@ def _colour(row: Record, side: str, number: int) -> ItemScores:
     said, log = str(row[f"response_{asked}_{number}"]), row[f"log_{number}"]
     if side == "text":
         prompt = str(row[f"prompt_{asked}_{number}"])
-        options = [one.strip() for one in re.split(r"\(A\)|, or \(B\)|\? ", prompt)[1:3]]
+        options = [option.strip() for option in re.split(r"\(A\)|, or \(B\)|\? ", prompt)[1:3]]
         names, chosen = ("A", "B"), _named_text(said, options)
     else:
         names, chosen = ("first", "second"), _named_image(said)
@@ -271,8 +271,10 @@ def _colour(row: Record, side: str, number: int) -> ItemScores:
 def _named_text(said: str, options: Sequence[str]) -> int | None:
     """The option that an answer names: by its letter, or by its text; None where it names none or both."""
     said = said.partition(", not ")[0].strip()
-    letters = {one.upper() for one in re.findall(r"(?:^|\(|option )([AB])(?=[):.,]|$)", said, flags=re.IGNORECASE)}
-    letters |= {one.upper() for one in re.findall(r"\boption ([AB])\b", said, flags=re.IGNORECASE)}
+    letters = {
+        letter.upper() for letter in re.findall(r"(?:^|\(|option )([AB])(?=[):.,]|$)", said, flags=re.IGNORECASE)
+    }
+    letters |= {letter.upper() for letter in re.findall(r"\boption ([AB])\b", said, flags=re.IGNORECASE)}
     plain = _plain(said)
     texts = {place for place, option in enumerate(options) if _plain(option) in plain}
     named = {"AB".index(letter) for letter in letters} or texts

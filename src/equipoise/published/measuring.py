@@ -90,7 +90,7 @@ def log_runs(logs: Sequence[Log], **about: Unpack[About]) -> list[Result]:
         if folder is not None and len(logs) > 1:
             folder /= _folder(about.get("model") or log.model) + f"/{benchmark.name}"
             folder = next(
-                one for n in range(1, 99) if (one := folder if n == 1 else Path(f"{folder}_{n}")) not in taken
+                place for n in range(1, 99) if (place := folder if n == 1 else Path(f"{folder}_{n}")) not in taken
             )
             taken.add(folder)
         here: About = {**about, "out": folder}
@@ -266,8 +266,8 @@ def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) 
     return Scores(with_item(scores[given[id_]], item) for id_, item in wanted.items())
 
 
-def _shape(one: ItemScores | Item) -> tuple[int, ...]:
-    return len(one.positives), len(one.negatives), len(one.positive_images), len(one.negative_images)
+def _shape(scored: ItemScores | Item) -> tuple[int, ...]:
+    return len(scored.positives), len(scored.negatives), len(scored.positive_images), len(scored.negative_images)
 
 
 def _refuse_other_texts(published: Sequence[Item], items: Sequence[Item], subject: str) -> None:

@@ -77,7 +77,7 @@ def read_any(paths: Sequence[Path], benchmark: str | None) -> PublishedScores:
         if len(paths) > 1:
             raise UserError(f"{paths[1]}: scores are one file; a second is for another wording of the same items")
         return _own_table(paths[0]) if _is_table(paths[0]) else PublishedScores("equipoise", read_scores(paths[0]))
-    if other := [path for path, one in zip(paths, known, strict=True) if one != layout]:
+    if other := [path for path, its_layout in zip(paths, known, strict=True) if its_layout != layout]:
         raise UserError(f"{other[0]}: not of the same layout as {paths[0]}, {layout.what}")
     wanted = layout.several if layout.several and len(paths) > 1 else layout.benchmark
     if benchmark is None:
@@ -125,9 +125,9 @@ def _records(path: Path, head: dict[str, object]) -> Iterator[Row]:
         parts = row.value.get("subsets", row.value)
         entries = list(parts.items()) if isinstance(parts, dict) else []
         if parts is not row.value:
-            entries = [(f"{name} {key}", one) for name, part in entries for key, one in dict(part).items()]
-        records = [Row(f"record {key!r}", {"key": key, **one}) for key, one in entries if isinstance(one, dict)]
-        head |= {name: one for name, one in row.value.items() if not isinstance(one, dict)}
+            entries = [(f"{name} {key}", field) for name, part in entries for key, field in dict(part).items()]
+        records = [Row(f"record {key!r}", {"key": key, **field}) for key, field in entries if isinstance(field, dict)]
+        head |= {name: field for name, field in row.value.items() if not isinstance(field, dict)}
         yield from records or [row]
 
 
@@ -140,7 +140,7 @@ def _layout(path: Path) -> Layout | None:
         if "two columns are called" not in str(error):
             raise
         return None  # no published layout has them; a table of our own may
-    layout = next((one for one in LAYOUTS if isinstance(first, dict) and one.known(first)), None)
+    layout = next((each for each in LAYOUTS if isinstance(first, dict) and each.known(first)), None)
     ours = isinstance(first, dict) and (
         {"id", "answers"} <= first.keys()  # a run of a model that answers
         or ("caption" in first and any(name.startswith("negative") for name in first))
@@ -150,7 +150,7 @@ def _layout(path: Path) -> Layout | None:
             f"{path}: {missing_columns(first)} Found {', '.join(list(first)[:8])}. Expected "
             "the columns id, caption, positive, negative (several: negative_1, negative_2), or in a .jsonl file "
             '{"id": "...", "caption": 0.31, "positives": [0.30], "negatives": [0.28]} per item. Also known: the '
-            f"published scores of {', '.join(dict.fromkeys(one.benchmark for one in LAYOUTS))}"
+            f"published scores of {', '.join(dict.fromkeys(each.benchmark for each in LAYOUTS))}"
         )
     caption = first.get("caption") if layout is None and isinstance(first, dict) else None
     if isinstance(caption, str) and not _is_table(path) and not _number(caption):

@@ -56,8 +56,10 @@ def rated(sheets: Sequence[ScoreTable]) -> PublishedScores:
     (sheet,) = sheets
     rows, without = [], []
     for row in sheet.rows:
-        ratings = [one.get("score") if isinstance(one, dict) else None for one in (row[name] for name in RATED)]
-        four = [float(one) for one in ratings if isinstance(one, int | float) and math.isfinite(one)]
+        ratings = [
+            rating.get("score") if isinstance(rating, dict) else None for rating in (row[name] for name in RATED)
+        ]
+        four = [float(rating) for rating in ratings if isinstance(rating, int | float) and math.isfinite(rating)]
         if len(four) < len(RATED):
             without.append(str(row["key"]))
             continue
@@ -162,7 +164,7 @@ def _wording(sheet: ScoreTable) -> tuple[list[float], list[float], bool]:
     problems, ids = sheet.problems, sheet.texts("id")
     right, wrong = sheet.numbers("prob_target_match"), sheet.numbers("prob_distractor_match")
     check_single(problems, "cropped_image", sheet.rows)
-    both = [one + other for one, other in zip(right, wrong, strict=True)]
+    both = [chance + against for chance, against in zip(right, wrong, strict=True)]
     check_finite(problems, ids, both)
     check_ids(problems, ids, [str(number) for number in range(pairs_of_sentences.ROWS)], "ids")
     ones = sum(abs(total - 1) < _ONE for total in both)
@@ -194,12 +196,16 @@ def sugarcrepe_pp(sheets: Sequence[ScoreTable]) -> PublishedScores:
     items = _items(sheet, "sugarcrepe-pp")
     rows = []
     for place, item in enumerate(items):
-        one = {name: values[place] for name, values in cosines.items()}
+        of_item = {name: values[place] for name, values in cosines.items()}
         text = TextScores(
-            caption_positives=[one["p1_p2"]], caption_negatives=[one["p1_ref"]], positives_negatives=[[one["p2_ref"]]]
+            caption_positives=[of_item["p1_p2"]],
+            caption_negatives=[of_item["p1_ref"]],
+            positives_negatives=[[of_item["p2_ref"]]],
         )
-        right, wrong = one["image_p1"], one["image_neg"]
-        rows.append(scored(item.id, image_of(item), item.tags, right, wrong, positives=[one["image_p2"]], text=text))
+        right, wrong = of_item["image_p1"], of_item["image_neg"]
+        rows.append(
+            scored(item.id, image_of(item), item.tags, right, wrong, positives=[of_item["image_p2"]], text=text)
+        )
     return _in_order("SugarCrepe++'s cosines", sheet, rows, items)
 
 

@@ -90,7 +90,7 @@ def _read_annotations(folder: Path, split: str) -> dict[str, list[Triple]]:
     }
     problems.raise_if_any("Get the annotations again from https://github.com/om-ai-lab/VL-CheckList.")
     return {
-        kind: [Triple(image, captions.POS[0], "", captions.NEG[0]) for image, captions in (one.root for one in listed)]
+        kind: [Triple(image, captions.POS[0], "", captions.NEG[0]) for image, captions in (row.root for row in listed)]
         for kind, listed in annotations.items()
     }
 
@@ -152,12 +152,12 @@ def _read_published(folder: Path, split: str) -> list[Triple]:
         problems.add("", f"data/ holds {len(originals)} records and swapped_data/ {len(swapped)}; expected as many")
     for number, (original, twin) in enumerate(zip(originals, swapped, strict=False)):
         for key in ("image_id", "false_caption", "image_path"):
-            if (one := getattr(original, key)) != (other := getattr(twin, key)):
-                problems.add(f"record {number}", f"{key}: data/ has {one!r} and swapped_data/ {other!r}")
+            if (first := getattr(original, key)) != (second := getattr(twin, key)):
+                problems.add(f"record {number}", f"{key}: data/ has {first!r} and swapped_data/ {second!r}")
     problems.raise_if_any(_FIX)
     return [
-        Triple(one.image_path.removeprefix("data/"), one.true_caption, twin.true_caption, one.false_caption)
-        for one, twin in zip(originals, swapped, strict=True)
+        Triple(first.image_path.removeprefix("data/"), first.true_caption, twin.true_caption, first.false_caption)
+        for first, twin in zip(originals, swapped, strict=True)
     ]
 
 

@@ -62,11 +62,11 @@ def question_item(row: Mapping[str, Any], number: int | str) -> dict[str, object
         "image": {"path": images[0]} if images else None,
         "question": str(row["question"]),
         "caption": options[right],
-        "negatives": [{"text": one} for place, one in enumerate(options) if place != right],
+        "negatives": [{"text": option} for place, option in enumerate(options) if place != right],
         "place": right,
         "tags": {"split": "all"} | dict(row.get("tags") or {}) | tags,
     }
-    more = {"photos": [{"path": one} for one in images[1:]], "rewordings": again}
+    more = {"photos": [{"path": image} for image in images[1:]], "rewordings": again}
     return fields | {name: value for name, value in more.items() if value}
 
 
@@ -83,4 +83,4 @@ def _right(answer: str, options: list[str]) -> int | None:
 def _listed(value: object, separator: str) -> list[str]:
     if value is None or value == "":
         return []
-    return [str(one).strip() for one in (value if isinstance(value, list) else str(value).split(separator))]
+    return [str(part).strip() for part in (value if isinstance(value, list) else str(value).split(separator))]

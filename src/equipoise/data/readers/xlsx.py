@@ -29,8 +29,8 @@ def opened_zip(path: Path, what: str) -> Iterator[zipfile.ZipFile]:
     """A zip whose members may be read whole; a cut, encrypted or exploding one is refused."""
     try:
         with reading(path), zipfile.ZipFile(path) as packed:
-            size = sum(one.file_size for one in packed.infolist())
-            ratio = size / max(1, sum(one.compress_size for one in packed.infolist()))
+            size = sum(member.file_size for member in packed.infolist())
+            ratio = size / max(1, sum(member.compress_size for member in packed.infolist()))
             if size > MOST_BYTES or (size > RATIO_FROM and ratio > MOST_RATIO):
                 raise UserError(f"{path}: {size:,} bytes when unpacked, {ratio:.0f} times the file; {what} has less")
             yield packed

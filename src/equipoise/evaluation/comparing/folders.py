@@ -77,7 +77,7 @@ def compare_folders(
     runs = {folder: by_benchmark(folder) for seeds in folders for folder in seeds}
     held = [  # of each model, the runs of each benchmark that all its seeds have
         {
-            name: [runs[one][name] for one in seeds]
+            name: [runs[folder][name] for folder in seeds]
             for name in runs[seeds[0]]
             if all(name in runs[folder] for folder in seeds)
         }

@@ -38,7 +38,7 @@ def _row(item: Item, paths: Sequence[str], several: Sequence[str]) -> dict[str, 
     lists = {f"{name}_file_names": [_name(path) for path in some] for name, some in _parts(item, paths)}
     return {
         "file_name": _name(paths[0]), "id": item.id, "caption": item.caption,
-        "positives": [one.text for one in item.positives], "negatives": [text.text for text in item.negatives],
+        "positives": [text.text for text in item.positives], "negatives": [text.text for text in item.negatives],
         "question": item.question, "rewordings": list(item.rewordings), "tags": json.dumps(item.tags),
         **{name: some for name, some in lists.items() if name.removesuffix("_file_names") in several},
     }  # fmt: skip

@@ -193,8 +193,8 @@ def _text_end(tested: TestedModel) -> Check:
 
 
 def _differ(tested: TestedModel, pair: Sequence[str]) -> bool:
-    one, other = tested.rows_of_texts(pair)
-    return float(np.linalg.norm(one - other)) > SAME * scale(tested.rows_of_texts(probes.SHORT))
+    first, second = tested.rows_of_texts(pair)
+    return float(np.linalg.norm(first - second)) > SAME * scale(tested.rows_of_texts(probes.SHORT))
 
 
 def _word_order(tested: TestedModel) -> Check:
@@ -290,8 +290,8 @@ def _mean_cosine(rows: Vector) -> float:
 
 def _exif_rotation(tested: TestedModel) -> Check:
     """CLIP's and SigLIP's own preprocessing ignores the tag, and so do our loaders; for another model it is unknown."""
-    one, other = tested.rows_of_pictures(probes.rotated())
-    moved = float(np.linalg.norm(one - other)) / scale(tested.rows_of_pictures(probes.shapes()))
+    upright, rotated = tested.rows_of_pictures(probes.rotated())
+    moved = float(np.linalg.norm(upright - rotated)) / scale(tested.rows_of_pictures(probes.shapes()))
     found = f"{'applied' if moved <= HARMFUL else 'ignored'} (drift {moved:.2g})"
     known = moved <= HARMFUL or tested.kind_of_spec in {*OF_PHOTOS, "served"}
     return check("exif rotation", moved, found, "fine" if known else "suspicious")
@@ -415,8 +415,8 @@ def _stated(model: Model) -> Colours | None:
     return -_middle(black) / span, 1 / span
 
 
-def _same(one: tuple[ArrayLike, ArrayLike], other: tuple[ArrayLike, ArrayLike]) -> bool:
-    return all(np.allclose(left, right, atol=CLOSE) for left, right in zip(one, other, strict=True))
+def _same(first: tuple[ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike]) -> bool:
+    return all(np.allclose(left, right, atol=CLOSE) for left, right in zip(first, second, strict=True))
 
 
 def _three(values: Any) -> str:

@@ -89,14 +89,14 @@ def preflight(model: Any, spec: str) -> list[Check]:
 
 def _drift(before: list[object], now: list[object]) -> float:
     try:
-        pairs = [np.array([one, other], np.float32) for one, other in zip(before, now, strict=True)]
+        pairs = [np.array([first, second], np.float32) for first, second in zip(before, now, strict=True)]
     except ValueError:  # of another width
         return 1.0
     finite = [np.isfinite(pair) for pair in pairs]  # JSON keeps NaN and infinity as null
-    if any((one != other).any() for one, other in finite):
+    if any((first != second).any() for first, second in finite):
         return 1.0
     same = [np.where(mask, pair, 0) for mask, pair in zip(finite, pairs, strict=True)]
-    return max((drift(np.atleast_2d(one), np.atleast_2d(other)) for one, other in same), default=0.0)
+    return max((drift(np.atleast_2d(first), np.atleast_2d(second)) for first, second in same), default=0.0)
 
 
 def _read(path: Path) -> _Kept | None:

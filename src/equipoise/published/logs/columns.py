@@ -89,6 +89,6 @@ def _options(cell: object) -> Iterator[str]:
             listed = json.loads(cell)
         except ValueError:
             listed = cell.split("|")
-    for one in listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else [listed]:
-        if text_of(one).strip():
-            yield text_of(one).strip()
+    for option in listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else [listed]:
+        if text_of(option).strip():
+            yield text_of(option).strip()

@@ -34,7 +34,7 @@ def items_of(log: Log) -> PublishedScores:
     rows, unread, ids = [], [], Counter[str]()
     for group in groups:
         pairs = [(row, read(row)) for row in group]
-        unread += [row for row, one in pairs if one.choice is None]
+        unread += [row for row, answer in pairs if answer.choice is None]
         ids[group[0].key] += 1
         number = ids[group[0].key]
         rows.append(
@@ -80,7 +80,7 @@ def _whole(log: Log) -> tuple[list[list[Said]], int]:
     files = {_variant(row) for group in groups for row in group}
     kept = [group for group in groups if len({_variant(row) for row in group}) == len(files)]
     if len(files) > 1 and not kept:
-        names = ", ".join(" ".join(filter(None, one)) or "plain" for one in sorted(files))
+        names = ", ".join(" ".join(filter(None, words)) or "plain" for words in sorted(files))
         raise UserError(f"{_names(log)}: no question is in all of {names}; read one file at a time")
     return kept, len({row.key for row in log.rows}) - len({group[0].key for group in kept})
 
@@ -101,7 +101,7 @@ def _answers(pairs: Sequence[tuple[Said, Read]]) -> Iterator[Answer]:
     seen: Counter[object] = Counter()
     # Where each variant has an order of its own, the two cannot be told apart: the order is then part of the variant.
     mixed = len({_variant(row) for row, _ in pairs}) > 1
-    for row, one in pairs:
+    for row, answer in pairs:
         if row.answer is not None:
             yield row.answer
             continue
@@ -110,8 +110,8 @@ def _answers(pairs: Sequence[tuple[Said, Read]]) -> Iterator[Answer]:
         fields = {"repeat": seen[key], **row.variants}
         seen[key] += 1
         yield Answer(
-            right=one.right, choice=one.choice, place=one.place, order=order, said=row.said, options=one.options,
-            truth=one.truth, **fields,
+            right=answer.right, choice=answer.choice, place=answer.place, order=order, said=row.said,
+            options=answer.options, truth=answer.truth, **fields,
         )  # fmt: skip
 
 

@@ -67,16 +67,19 @@ def _row(sample: Mapping[str, Any]) -> Said:
     if (ours := exported(sample.get("metadata"), text_of(said), epoch)) is not None:
         return ours
     target = sample.get("target")
-    truths = tuple(text_of(one).strip() for one in (target if isinstance(target, list) else [target]))
+    truths = tuple(text_of(truth).strip() for truth in (target if isinstance(target, list) else [target]))
     if options:
-        truths = tuple(options[LETTERS.index(one)] for one in truths if one in LETTERS[: len(options)] and one)
+        truths = tuple(
+            options[LETTERS.index(letter)] for letter in truths if letter in LETTERS[: len(options)] and letter
+        )
     content = sample.get("input")
     asked = content[-1].get("content") if isinstance(content, list) and content else content
     pictures = [part.get("image") for part in asked if isinstance(part, dict)] if isinstance(asked, list) else []
     return Said(
         key=text_of(sample.get("id")), said=cut(text_of(said)), truth=tuple(filter(None, truths)), options=options,
         question=cut(_words(asked)), right=_VALUES.get(text_of(score.get("value"))),
-        choice=text_of(score.get("answer")) or None, image=next((text_of(one)[:100] for one in pictures if one), None),
+        choice=text_of(score.get("answer")) or None,
+        image=next((text_of(shown)[:100] for shown in pictures if shown), None),
         variants={"repeat": epoch},
     )  # fmt: skip
 

@@ -49,10 +49,10 @@ def questions(rows: Iterable[Mapping[str, object]]) -> dict[str, list[dict[str, 
     by_id: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in rows:
         talk = record.get("conversations")
-        one = {name: record.get(name) for name in ("image", "category", "text", "label", "answer")}
+        question = {name: record.get(name) for name in ("image", "category", "text", "label", "answer")}
         if isinstance(talk, list) and len(talk) > 1:
-            one |= {"text": text_of(talk[0].get("value")), "label": text_of(talk[1].get("value"))}
-        by_id[text_of(record.get("question_id", record.get("id")))].append(one)
+            question |= {"text": text_of(talk[0].get("value")), "label": text_of(talk[1].get("value"))}
+        by_id[text_of(record.get("question_id", record.get("id")))].append(question)
     return by_id
 
 
@@ -68,7 +68,7 @@ def rows(records: Iterable[Mapping[str, Any]], about: Mapping[str, list[dict[str
         asks = listed[place] if place < len(listed) else {}
         question, options = asked(_TASK.sub("", text_of(record.get("prompt") or asks.get("text"))))
         if isinstance(record.get("options"), list):
-            options = tuple(text_of(one) for one in record["options"])
+            options = tuple(text_of(option) for option in record["options"])
         image = text_of(asks.get("image")) or (id_ if re.search(r"\.(?:jpe?g|png)$", id_) else None)
         key = str(int(id_) % CIRCULAR) if id_.isdigit() and options else id_
         if image and not options:

@@ -96,8 +96,8 @@ def members(path: Path) -> Iterator[tuple[str, Any]]:
             window.peek()
             window.at += 1  # the colon
             if window.peek() == "[" and name in LISTS:
-                for one in json_array(window, str(path)):
-                    yield name, one
+                for record in json_array(window, str(path)):
+                    yield name, record
                 window.at += 1
             else:
                 yield name, element(window, str(path))

@@ -37,7 +37,7 @@ KINDS = {".xlsx", ".tsv", ".csv", ".json", ".jsonl", ".eval"}
 
 def harness_of(path: Path, harnesses: Sequence[Harness] = HARNESSES) -> Harness | None:
     first = next(records(path), None)
-    return next((one for one in harnesses if first is not None and one.known(first)), None)
+    return next((harness for harness in harnesses if first is not None and harness.known(first)), None)
 
 
 def read_logs(paths: Sequence[Path], columns: str = "", own: str | None = None) -> tuple[list[Log], list[str]] | None:
@@ -49,7 +49,7 @@ def read_logs(paths: Sequence[Path], columns: str = "", own: str | None = None) 
     harnesses: tuple[Harness, ...] = HARNESSES
     if own:
         what = "a harness (equipoise.published.logs.reading.Harness)"
-        harnesses = (cast(Harness, load_named(own, what, lambda one: isinstance(one, Harness))), *HARNESSES)
+        harnesses = (cast(Harness, load_named(own, what, lambda value: isinstance(value, Harness))), *HARNESSES)
     by_harness: dict[Harness, list[Path]] = {}
     passed = []
     for file in (file for path in paths for file in _files(path)):
@@ -61,7 +61,7 @@ def read_logs(paths: Sequence[Path], columns: str = "", own: str | None = None) 
             passed.append(str(error).partition("\n")[0])
             continue
         if harness is None:
-            passed.append(f"{file}: not a log of {', '.join(one.name for one in harnesses)}")
+            passed.append(f"{file}: not a log of {', '.join(harness.name for harness in harnesses)}")
         else:
             by_harness.setdefault(harness, []).append(file)
     if not by_harness:
@@ -75,7 +75,7 @@ def refuse_unknown(paths: Sequence[Path]) -> None:
         if held := sorted(file for file in path.rglob("items.jsonl") if file.with_name("result.json").exists()):
             raise UserError(f"{path}: a run folder; its scores: equipoise metrics {held[0]}")
     if any(path.is_dir() or suffix_of(path) in {".xlsx", ".eval"} for path in paths):
-        names = ", ".join(one.name for one in HARNESSES)
+        names = ", ".join(harness.name for harness in HARNESSES)
         raise UserError(
             f"{' '.join(map(str, paths))}: no log of {names} in it. Name the columns of another file: --columns "
             "question=...,answer=...,truth=..."

@@ -84,7 +84,7 @@ def read(row: Said) -> Read:
     if right is None and row.at is not None and place is not None:
         right = place == row.at
     elif right is None and row.truth:
-        known = {plain(one) for one in row.truth}
+        known = {plain(truth) for truth in row.truth}
         right = choice is not None and (choice == truth or (not row.options and not pair and choice in known))
     return Read(choice, place, right, count, truth)
 
@@ -116,7 +116,7 @@ _MARKED = re.compile(r"(?:^|\n)\s*[(\[*]*([A-J])[)\].:]")
 def option(said: str, options: Sequence[str]) -> int | None:
     """The place of the option that an answer names by its letter or its text; None: none, or several."""
     said = said.strip()
-    texts = [one.strip().lower() for one in options]
+    texts = [choice.strip().lower() for choice in options]
     low = said.lower().rstrip(".")
     if texts.count(low) == 1 and len(low) > 1:
         return texts.index(low)
@@ -129,7 +129,7 @@ def option(said: str, options: Sequence[str]) -> int | None:
         if begins[0][: begins.start(2)].strip() != begins[1] or (place < len(texts) and rest.startswith(texts[place])):
             match = begins
     letters = {match[1]} if match else set(_AFTER.findall(said)) or set(_MARKED.findall(said))
-    letters = {one.upper() for one in letters if LETTERS.index(one.upper()) < len(options)}
+    letters = {letter.upper() for letter in letters if LETTERS.index(letter.upper()) < len(options)}
     if len(letters) == 1:
         return LETTERS.index(letters.pop())
     named = [place for place, text in enumerate(texts) if text and _within(text, low)]
@@ -184,7 +184,7 @@ def exported(record: object, text: str, epoch: int = 0) -> Said | None:
     answer = answer_to(row, text, epoch)
     return Said(
         key=row.item, said=cut(text), truth=(row.truth,), question=cut(row.prompt), options=row.names,
-        image=next(iter(row.images), None), tags={name: one for name, one in row.tags.items() if one is not None},
+        image=next(iter(row.images), None), tags={name: tag for name, tag in row.tags.items() if tag is not None},
         answer=answer.model_copy(update={"said": cut(text)}),
     )  # fmt: skip
 
@@ -194,9 +194,15 @@ def scores_of_export(log: Log) -> dict[str, float]:
     rows = [(row.key, row.answer) for row in log.rows if row.answer is not None]
     named = (
         (
-            {"item": key, "truth": one.truth, "variant": one.prompt, "about": one.question, **one.model_dump()},
-            one.choice,
+            {
+                "item": key,
+                "truth": answer.truth,
+                "variant": answer.prompt,
+                "about": answer.question,
+                **answer.model_dump(),
+            },
+            answer.choice,
         )
-        for key, one in rows
+        for key, answer in rows
     )
     return {name: 100 * share for name, share in shares(named).items()}

@@ -52,8 +52,8 @@ def _results(path: Path, log: Log, date: str | None) -> None:
             scores = value["results"].get(log.dataset, {})
         except (ValueError, OSError, KeyError, AttributeError, TypeError):
             continue
-        shares = {name.partition(",")[0]: one for name, one in scores.items() if isinstance(one, float)}
-        log.printed |= {name: 100 * one for name, one in shares.items() if "stderr" not in name}
+        shares = {name.partition(",")[0]: score for name, score in scores.items() if isinstance(score, float)}
+        log.printed |= {name: 100 * share for name, share in shares.items() if "stderr" not in name}
         log.model = text_of(value.get("model_name")) or log.model
         log.expected = int(value.get("n-samples", {}).get(log.dataset, {}).get("effective", 0) or 0)
 
@@ -68,7 +68,7 @@ def _rows(path: Path, log: Log, totals: dict[str, list[float]]) -> Iterator[Said
         listed = raw.get("choices") or raw.get("options") or raw.get("endings")
         if isinstance(listed, dict):
             listed = listed.get("text")
-        if isinstance(listed, list) and all(isinstance(one, str) for one in listed):
+        if isinstance(listed, list) and all(isinstance(score, str) for score in listed):
             options = tuple(listed)
         answer = record.get("filtered_resps", record.get("resps"))
         target = record.get("target")

@@ -49,12 +49,12 @@ def read_classes(folder: Path, split: str, templates: Path | None = None) -> Cla
             "shards); see --help"
         )
     photos = [
-        (f"{one.name}/{path.name}", number)
-        for number, one in enumerate(folders)
-        for path in sorted(one.iterdir())
+        (f"{class_folder.name}/{path.name}", number)
+        for number, class_folder in enumerate(folders)
+        for path in sorted(class_folder.iterdir())
         if path.suffix.lower() in PHOTOS
     ]
-    classes = _folder_names(folder, below, [one.name for one in folders])
+    classes = _folder_names(folder, below, [class_folder.name for class_folder in folders])
     return _set(folder, split if below != folder else None, FolderImages(below), classes, templates, photos)
 
 
@@ -76,7 +76,7 @@ def _class_folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    return [path for path in below if any(one.suffix.lower() in PHOTOS for one in path.iterdir())]
+    return [path for path in below if any(photo.suffix.lower() in PHOTOS for photo in path.iterdir())]
 
 
 def _folder_names(folder: Path, below: Path, folders: Sequence[str]) -> list[str]:
@@ -105,7 +105,7 @@ def shards(folder: Path, split: str) -> TarImages:
     """The shards of a split; as many as its nshards.txt says."""
     path = folder / split / "nshards.txt"
     if not path.is_file():
-        there = sorted(one.parent.name for one in folder.glob("*/nshards.txt"))
+        there = sorted(count_file.parent.name for count_file in folder.glob("*/nshards.txt"))
         raise UserError(f"{path}: no such file; the splits here are {', '.join(there)} (--splits)")
     text = read_text(path).strip()
     if not text.isdecimal() or int(text) < 1:

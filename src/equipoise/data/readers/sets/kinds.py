@@ -59,7 +59,7 @@ class CaptionSet(_Set):
 
     def content(self) -> object:
         photos = [[photo.path, photo.box] for photo in self.photos]
-        return [photos, [[one.id, one.photo, one.text] for one in self.captions]]
+        return [photos, [[caption.id, caption.photo, caption.text] for caption in self.captions]]
 
     def counts(self) -> dict[str, int]:
         return {"photos": len(self.photos), "captions": len(self.captions), "captions_left_out": len(self.left_out)}

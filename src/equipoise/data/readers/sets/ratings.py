@@ -69,16 +69,16 @@ def _pairs(rated_rows: Iterable[Row], problems: Problems, typed: bool) -> list[R
             problems.add(where, problem or f"expected an object with image, caption and rating, found {short(value)}")
             continue
         try:
-            one = _Pair.model_validate(value, strict=typed)
+            pair = _Pair.model_validate(value, strict=typed)
         except ValidationError as error:
             explain(error, where, problems)
             continue
-        ratings = [*([] if one.rating is None else [one.rating]), *(one.ratings or [])]
+        ratings = [*([] if pair.rating is None else [pair.rating]), *(pair.ratings or [])]
         if not ratings:
             problems.add(where, "expected a rating, found none")
             continue
-        ref = ImageRef(path=one.image)
-        pairs.append(Rated(one.id or where, ref, one.caption, math.fsum(ratings) / len(ratings)))
+        ref = ImageRef(path=pair.image)
+        pairs.append(Rated(pair.id or where, ref, pair.caption, math.fsum(ratings) / len(ratings)))
     return pairs
 
 
@@ -104,7 +104,7 @@ def flickr8k_experts(folder: Path, name: str, source: ImageSource) -> RatingSet:
 
 
 def _set(name: str, source: ImageSource, pairs: list[Rated], path: Path, problems: Problems) -> RatingSet:
-    for repeated in [one for one, count in Counter(pair.id for pair in pairs).items() if count > 1]:
+    for repeated in [id_ for id_, count in Counter(pair.id for pair in pairs).items() if count > 1]:
         problems.add("", f"id {json.dumps(repeated)} is used twice; ids must be unique")
     problems.raise_if_any("Expected an image, a caption and a rating (or several) in each line.")
     if len({pair.rating for pair in pairs}) < 2:
