@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from equipoise.perturb.run.engine import perturb_file as perturb_file
     from equipoise.published.measuring import published_run as published_run
     from equipoise.train.losses.base import Features as Features
+    from equipoise.train.losses.base import need as need
     from equipoise.train.losses.base import valid as valid
     from equipoise.train.losses.clip import clip_loss as clip_loss
     from equipoise.train.recipe import Needs as Needs
@@ -68,7 +69,7 @@ _HOMES = {
     "perturb.recipes": ("Setup", "get_edit_recipe"),
     "perturb.run.engine": ("perturb_file",),
     "published.measuring": ("published_run",),
-    "train.losses.base": ("Features", "valid"),
+    "train.losses.base": ("Features", "need", "valid"),
     "train.losses.clip": ("clip_loss",),
     "train.recipe": ("Needs", "TrainRecipe", "TrainSlot"),
     "train.recipes": ("get_train_recipe",),

@@ -33,13 +33,23 @@ def test_what_is_there_is_taken_and_the_rest_is_said(tmp_path: Path, caplog: pyt
 
 
 def test_nothing_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"none of the files of b; expected one\.json, two\.json.*bench fetch b"):
+    with pytest.raises(UserError, match=r"none of the files of b; expected one\.json, two\.json"):
         choose("b", tmp_path, FILES, [])
     with pytest.raises(UserError, match="no such folder"):
         choose("b", tmp_path / "none", FILES, [])
     (tmp_path / "four.json").write_text("{}")
     with pytest.raises(UserError, match="none of the files"):
         choose("b", tmp_path / "four.json", FILES, [])
+
+
+@pytest.mark.parametrize(("benchmark", "advised"), [("aro-vg-r", True), ("squares", False)])
+@pytest.mark.parametrize("folder", [".", "none"])
+def test_only_a_benchmark_of_the_package_can_be_fetched(
+    tmp_path: Path, benchmark: str, folder: str, advised: bool
+) -> None:
+    with pytest.raises(UserError) as error:
+        choose(benchmark, tmp_path / folder, FILES, [])
+    assert (f"equipoise bench fetch {benchmark}" in str(error.value)) == advised
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from equipoise.benchmarks.base import check_splits
+from equipoise.benchmarks.base import DATA, check_splits
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import ImageRef, Item, Text, texts
 from equipoise.data.readers.records import EMPTY, explain, rows, short, suffix_of
@@ -39,13 +39,13 @@ def choose(benchmark: str, source: Path, files: Mapping[str, str], splits: Seque
     """
     check_splits(benchmark, splits, files)
     if not source.exists():
-        raise UserError(f"{source}: no such folder. `equipoise bench fetch {benchmark}` gets its files, or says how.")
+        raise UserError(f"{source}: no such folder.{_advice(benchmark, 'gets its files, or says how')}")
     paths = {split: path for split, name in files.items() if (path := _find(source, name)) is not None}
     if not paths:
         names = _some([PurePosixPath(name).name if source.is_file() else name for name in files.values()])
         raise UserError(
-            f"{source}: holds none of the files of {benchmark}; expected {names}. Name their folder with --source; "
-            f"`equipoise bench fetch {benchmark}` gets them, or says how."
+            f"{source}: holds none of the files of {benchmark}; expected {names}. Name their folder with --source."
+            + _advice(benchmark, "gets them, or says how")
         )
     missing = [split for split in splits or files if split not in paths]
     if missing and splits:
@@ -56,6 +56,11 @@ def choose(benchmark: str, source: Path, files: Mapping[str, str], splits: Seque
     if missing:
         log.warning("%s: without %d of %d splits (%s)", benchmark, len(missing), len(files), _some(missing))
     return {split: paths[split] for split in splits or paths}
+
+
+def _advice(benchmark: str, what: str) -> str:
+    """The command that gets the files; only benchmarks of this package have one."""
+    return f" `equipoise bench fetch {benchmark}` {what}." if (DATA / f"{benchmark}.toml").is_file() else ""
 
 
 def hub_files(benchmark: str, source: Path, names: Sequence[str]) -> list[Path]:

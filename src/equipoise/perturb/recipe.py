@@ -13,8 +13,9 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
+from equipoise.core.errors import UserError
 from equipoise.data.items import Edit, Operation, Target
 from equipoise.language.caption import Caption, Kept, unusable
 from equipoise.language.forms import write_edit
@@ -64,6 +65,7 @@ class Both(Source):
 
 
 Kind = Literal["positive", "negative"]
+KINDS = frozenset(get_args(Kind))
 
 
 class Candidate(NamedTuple):
@@ -199,10 +201,15 @@ def _first_kept(
     dropped = len(result.dropped)
     for op in rng.sample(slot.ops, len(slot.ops)) if slot.drawn else slot.ops:
         tries = 0 if slot.drawn else tries
-        for candidate in op(caption, recipe.sources, rng):
+        made = op(caption, recipe.sources, rng)
+        if not isinstance(made, Iterable):
+            raise _not_a_candidate(op, made)
+        for candidate in made:
             if isinstance(candidate, Refused):
                 reasons.append(candidate.reason)
                 continue
+            if not isinstance(candidate, Candidate) or candidate.kind not in KINDS:
+                raise _not_a_candidate(op, candidate)
             if candidate.text in seen:
                 reasons.append("the recipe wrote the same text already")
                 continue
@@ -222,3 +229,14 @@ def _first_kept(
         (slot.name, reason) for reason in dict.fromkeys(reasons or ["the caption has nothing of this kind"])
     ]
     return None
+
+
+def _not_a_candidate(op: Op, value: object) -> UserError:
+    """The error for a value that an operation, mostly a user's own, should not have yielded."""
+    name = getattr(op, "__name__", type(op).__name__)
+    if isinstance(value, Candidate):
+        return UserError(f'operation {name}: expected kind "positive" or "negative", found {value.kind!r}')
+    return UserError(
+        f"operation {name} yielded a {type(value).__name__}; expected equipoise.extend.Candidate "
+        "(yield it, do not return it)"
+    )

@@ -128,3 +128,20 @@ def test_an_operation_of_its_own_has_its_own_name(folder: Path) -> None:
     assert edit == "paraphrase"
     with pytest.raises(ValidationError):
         Edit(op="Not a name!", by="shout")
+
+
+@pytest.mark.parametrize(
+    ("last_line", "message"),
+    [
+        ('yield Candidate(caption.text.upper(), "pos", EDIT)', "expected kind .positive. or .negative., found 'pos'"),
+        ("yield caption.text.upper()", "yielded a str; expected equipoise.extend.Candidate"),
+        ('return Candidate(caption.text.upper(), "positive", EDIT)', "yielded a str; .*yield it, do not return it"),
+        ("caption.text.upper()", "yielded a NoneType"),
+    ],
+)
+def test_an_operation_yields_candidates_of_a_known_kind(folder: Path, last_line: str, message: str) -> None:
+    before, _, after = MODULE.partition("    yield")
+    edit = 'EDIT = Edit(op="replace", target="order", by="shout")\n'
+    (folder / "own_recipe.py").write_text(f"{before}    {last_line}\n{edit}{after.partition(chr(10))[2]}")
+    with pytest.raises(UserError, match=f"operation shout:? {message}"):
+        perturb_file("captions.txt", "out.jsonl", Setup("py:own_recipe:SHOUT"))

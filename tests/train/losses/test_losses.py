@@ -558,8 +558,16 @@ def test_equal_patches_are_weighed_evenly() -> None:
 def test_a_loss_says_what_it_misses() -> None:
     features = make(2, None)
     features.negative = None
-    with pytest.raises(ValueError, match=r"Features\.negative"):
+    with pytest.raises(UserError, match=r"Features\.negative"):
         itc_hn(features)
+
+
+@pytest.mark.parametrize(
+    ("value", "found"), [(lambda f: (f.image * f.caption).sum(-1), r"shape \(2,\)"), (lambda f: 0.5, "float")]
+)
+def test_a_loss_is_one_number(value: Term, found: str) -> None:
+    with pytest.raises(UserError, match=rf"loss mine: expected one number for the batch.*{found}"):
+        Sum({"clip": (1, clip_loss), "mine": (0.5, value)})(make(2, None))
 
 
 # ---------------------------------------------------------------- thresholds and sums

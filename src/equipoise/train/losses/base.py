@@ -81,7 +81,7 @@ class LossParts:
 def need(value: Tensor | None, what: str) -> Tensor:
     """`value`; an error if the recipe did not ask for it."""
     if value is None:
-        raise ValueError(f"this loss needs Features.{what}; the recipe's Needs must ask for it")
+        raise UserError(f"this loss needs Features.{what}; the recipe's Needs must ask for it")
     return value
 
 
@@ -142,6 +142,9 @@ class Sum:
         parts: dict[str, Tensor] = {}
         for name, (weight, term) in self.terms.items():
             value = term(features)
+            if not isinstance(value, Tensor) or value.numel() != 1:  # known without waiting for the GPU
+                what = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+                raise UserError(f"loss {name}: expected one number for the batch, as a tensor; found {what}")
             total = total + weight * value
             parts[name] = value.detach()
         for term in self._stateful.values():
