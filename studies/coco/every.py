@@ -21,7 +21,20 @@ from numpy.typing import NDArray
 from equipoise.evaluation.record import Change
 from studies.coco import claims
 from studies.coco.claims import CE, FIXED, SEEDS, TYPES, known, last
-from studies.coco.kept import SETS, Asked, cell, corrected, level, models, photos, scores, size, tests, texts
+from studies.coco.kept import (
+    SETS,
+    Asked,
+    cell,
+    corrected,
+    level,
+    models,
+    photos,
+    resampled,
+    scores,
+    size,
+    tests,
+    texts,
+)
 from studies.coco.labels import CHECKED, CLASSES, LAYOUTS, METRICS, SHORT
 from studies.harness import ranged
 from studies.harness import show as table
@@ -125,13 +138,8 @@ def mean_scores() -> None:
 
 
 @cache
-def draws(many: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of 1,000 draws the bases and how often each photo comes. One base less than there is: few spread too little."""
-    rng, bases, times = np.random.default_rng(0), [], []
-    for _ in range(1000):
-        bases.append(rng.integers(len(SEEDS), size=len(SEEDS) - 1))
-        times.append(np.bincount(rng.integers(many, size=many), minlength=many))
-    return np.stack(bases), np.stack(times)
+def draws(many: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    return resampled(np.random.default_rng(0), len(SEEDS), many, 1000)
 
 
 def fall(name: str, kind: str) -> str:

@@ -185,16 +185,17 @@ def size(store: str, kind: str) -> int:
 # ---------------------------------------------------------------------------- levels
 
 
+OUTCOMES: dict[str, Callable[[NDArray[Any], NDArray[Any]], NDArray[np.bool_]]] = {
+    "original": lambda c, p: c > 0,
+    "augmented": lambda c, p: (c > 0) & (p > 0),
+    "brittleness": lambda c, p: ((c > 0) & (p < 0)) | ((c < 0) & (p > 0)),
+    "drop": lambda c, p: (c > 0) & (p <= 0),
+}
+
+
 def outcome(gap: NDArray[Any], metric: str) -> NDArray[np.bool_]:
     """A tie is never a win."""
-    c, p = gap
-    found: NDArray[np.bool_] = {
-        "original": c > 0,
-        "augmented": (c > 0) & (p > 0),
-        "brittleness": ((c > 0) & (p < 0)) | ((c < 0) & (p > 0)),
-        "drop": (c > 0) & (p <= 0),
-    }[metric]
-    return found
+    return OUTCOMES[metric](*gap)
 
 
 @cache
@@ -254,6 +255,17 @@ def difference(store: str, after: str, before: str, kind: str) -> Difference:
     own = seeds(store, after, before)
     first, second = ([run(store, f"{name}-{seed}", kind) for seed in own] for name in (before, after))
     return compare_models(first, second, path=("set", "test"))
+
+
+def resampled(
+    rng: np.random.Generator, bases: int, photos: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Of each draw its bases, one less than there are (few bases spread too little), and how often each photo comes."""
+    chosen, times = np.empty((count, max(1, bases - 1)), np.int64), np.empty((count, photos))
+    for place in range(count):
+        chosen[place] = rng.integers(bases, size=chosen.shape[1])
+        times[place] = np.bincount(rng.integers(photos, size=photos), minlength=photos)
+    return chosen, times
 
 
 def compared(asked: Asked) -> Change:

@@ -26,6 +26,7 @@ from studies.coco.kept import (
     level,
     models,
     outcome,
+    resampled,
     score,
     scores,
     seeds,
@@ -231,11 +232,8 @@ def retrieval(tower: str) -> None:
         ways = (f"{mean(row[f'{way}@{top}'] for row in rows for top in (1, 5, 10)):.1f}" for way in ("t2i", "i2t"))
         own = seeds(tower, name, "control")
         change = np.stack([hits(name, seed) - hits("control", seed) for seed in own])
-        many, drawn = change.shape[1], []
-        for _ in range(2000):
-            bases = rng.integers(len(own), size=max(1, len(own) - 1))  # one less: few bases spread too little
-            times = np.bincount(rng.integers(many, size=many), minlength=many)
-            drawn.append((change @ times)[bases].mean())
+        chosen, times = resampled(rng, len(own), change.shape[1], 2000)
+        drawn = np.take_along_axis(times @ change.T, chosen, 1).mean(1)
         value, interval = change.mean(0).sum(), np.quantile(drawn, (0.025, 0.975))
         shown = "" if name == "control" else ranged(value, interval, "+.1f", 1)
         lines.append([(NAMES | MIXED)[name] + " (averaged with captions alone)" * (name in MIXED), *ways, shown])
