@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import re
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -57,35 +58,7 @@ COLUMNS = {  # of the first table, and the rows of the table of fixes
     "compounds": "com-pounds",
     "near_synonyms": "near syn.",
 }
-# How the counts compare with those that others published for REPLACE and CREPE.
-NOTES = {
-    "replace": (
-        "An earlier count of the published files (methods.md, section B) gives the same 1,403 + 186 exact duplicates, "
-        "15 forced ties in relations, one in attributes (of the hard positive) and 10 sub-word edits. The other 24 "
-        "sub-word findings are negatives that VL-CheckList published broken (`wout ofdow`). Edits of another word: "
-        "the same 21 in attributes. Of the 32 in relations, 25 change `in` in the positive and the noun after it in "
-        "the negative (`within back of` against `in front of`), 6 captions have the word twice (`sitting sitting "
-        "at`), and one negative only lost an article. Broken compounds: {compounds} here, 409 in the earlier count, "
-        "which does not list them. `replace-clean` has a wider rule and drops 466: these and 67 more, mostly "
-        "without `of` (`within front`: 38) or verbs with a particle (`traveling on in`: 8). Ten of the 67, "
-        "`replace-relations/` 06155, 06224, 06326, 07039, 07297, 08047, 08253, 08978, 09829 and 09946, would make 409. "
-        "They have two prepositions, or `of`, without being compound prepositions (`in from of`, `near top of`). The "
-        "edit broke only four of them: 08978 (`bird on of clock tower`), 06224 and 07297 (`within on`) and 06326 "
-        "(`within from of`)."
-    ),
-    "crepe": (
-        "67 forced ties: 56 of negate (11, 25 and 20 rows of complexities 4, 6 and 8) and 11 of swap (1, 6 and 4). All "
-        "are equal in lower case, as methods_2026.md (G12) counts them. 11 are equal in every letter, all of swap; 39 "
-        "more differ only in the first capital. We could not reproduce an earlier count of 34: there are 67 distinct "
-        "captions, 62 images, 62 rows with a list of negatives and 5 with a set. The rows, `crepe-prod_FILE/ROW`: "
-        "swap_4: 20; swap_6: 142, "
-        "156, 162, 215, 254, 255; swap_8: 49, 194, 803, 937; negate_4: 251, 287, 356, 497, 664, 792, 938, 1010, 1079, "
-        "1218, 1260; negate_6: 30, 86, 97, 114, 186, 257, 308, 323, 343, 549, 607, 670, 676, 767, 770, 957, 1036, "
-        "1052, 1131, 1391, 1416, 1503, 1525, 1551, 1778; negate_8: 50, 145, 404, 502, 710, 715, 794, 1134, 1205, "
-        "1217, 1428, 1433, 1592, 1644, 1657, 1822, 1871, 1898, 1906, 1983. CREPE itself made the sub-word "
-        "negatives of atom: it replaced `on` inside `person` (`persinside`)."
-    ),
-}
+NOTES: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def load(name: str, data: Path) -> tuple[Sequence[Item], int]:
@@ -150,10 +123,8 @@ def second_table(found: Sequence[tuple[Audit, int]]) -> str:
 
 def section(one: Audit) -> str:
     """Short: what was found, two examples each; `equipoise audit` prints the whole page."""
-    lines = [f"## {one.benchmark}"]
-    if one.benchmark in NOTES:
-        checks, _ = by_name(one)
-        lines.append(NOTES[one.benchmark].format(compounds=checks["compounds"].count))
+    checks, _ = by_name(one)
+    lines = []
     for check in sorted(one.checks, key=lambda check: -check.count):
         if check.count and check.name not in {"same_words", "spaces"}:
             first = "; ".join(map(_named, check.examples[:2]))
@@ -163,9 +134,8 @@ def section(one: Audit) -> str:
         most = max(telling, key=lambda s: abs(s.result.share - s.chance))
         first = "; ".join(map(_named, most.examples[:2]))
         lines.append(f"- **shortcut** {_plain(most.name)} {shown(most.result)}: {first}.")
-    return "\n".join(
-        [lines[0], "", *([lines[1], ""] if one.benchmark in NOTES else []), *lines[1 + (one.benchmark in NOTES) :]]
-    )
+    note = NOTES.get(one.benchmark, "").format(compounds=checks["compounds"].count)
+    return "\n\n".join(part for part in (f"## {one.benchmark}", note, "\n".join(lines)) if part)
 
 
 def _plain(name: str) -> str:

@@ -1,6 +1,6 @@
 """The pictures of docs/tour.md, from the demo's page in a real browser.
 
-    equipoise demo && python -m studies.docs_pictures demo-out/report.html [--out docs/pictures]
+    equipoise demo && python -m studies.docs_pictures demo-out/report.html
 
 Needs playwright and Debian's Chromium, as tests/report does. Colours are counted down: a PNG is small.
 """
@@ -15,17 +15,17 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+from studies.docs_site import FLAGS
+from studies.harness import ROOT
 from studies.harness.inputs import arguments, existing
 
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+OUT = ROOT / "docs" / "pictures"
 
 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("page", type=existing())
-    parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
     given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         desk = opened(browser, given.page, 1100, 1400)
@@ -33,11 +33,11 @@ def main() -> None:
         first, chart = desk.locator("section.example").bounding_box(), desk.locator("main > figure").bounding_box()
         above = {"x": first["x"], "y": first["y"], "width": first["width"]}
         height = chart["y"] + chart["height"] - first["y"]
-        keep(desk.screenshot(clip={**above, "height": height}, full_page=True), given.out / "demo.png")
+        keep(desk.screenshot(clip={**above, "height": height}, full_page=True), OUT / "demo.png")
         desk.locator("#f-outcome").select_option(label=brittle(desk))
         desk.locator("#gallery").scroll_into_view_if_needed()
         desk.evaluate("document.querySelector('#gallery').scrollIntoView()")
-        keep(desk.screenshot(), given.out / "gallery.png")
+        keep(desk.screenshot(), OUT / "gallery.png")
         browser.close()
 
 

@@ -57,6 +57,7 @@ def main() -> int:
     return 1 if wrong else 0
 
 
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDTHS = (1280, 390)  # a laptop, a phone
 _LOOK = """() => [
   ...[...document.querySelectorAll('pre > code')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => 'cut: ' + e.innerText.slice(0, 60)),
@@ -74,8 +75,7 @@ def cut(site: Path) -> list[str]:
 
     found = []
     with sync_playwright() as started:
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        window = started.chromium.launch(executable_path=browser, args=flags)
+        window = started.chromium.launch(executable_path=browser, args=FLAGS)
         for width in WIDTHS:
             page = window.new_page(viewport={"width": width, "height": 900})
             for file in sorted(site.rglob("*.html")):

@@ -1,15 +1,13 @@
 """Negatives of the learning captions, good and bad alike: sheets for readers, and a pool without verdicts.
 
     python -m studies.judge.candidates pool --shared DATA [--more FILE] [--passed] --out pool.jsonl
-    python -m studies.judge.candidates sheets pool.jsonl --count 10 --captions 200 --out DIR \\
-        [--least P.npy 0.9] [--op swap]
+    python -m studies.judge.candidates sheets pool.jsonl --count 10 --captions 200 --out DIR [--op swap]
     python -m studies.judge.candidates collect DIR --out studies/judge/verdicts.tsv.gz
     python -m studies.judge.candidates verdicts studies/judge/verdicts.tsv.gz --shared DATA [--more FILE] --out v.jsonl
 
-A reader gets sheetK.txt and studies/judge/RULES.md, and writes `number letter` lines (p, t, i, g) to labelsK.txt. With
---least only candidates that a first teacher finds so likely to pass are put on the sheets: those that would be kept,
-where a verdict tells most. --passed: only what the judge of today lets pass, for its second pass. verdicts.tsv.gz has
-what was read, without the captions (they are not ours to publish); `collect` keeps its other sheets.
+A reader gets sheetK.txt and studies/judge/RULES.md, and writes `number letter` lines (p, t, i, g) to labelsK.txt.
+--passed: only what the judge of today lets pass, for its second pass. verdicts.tsv.gz has what was read, without the
+captions (they are not ours to publish); `collect` keeps its other sheets.
 
 --more has captions that are not in ../shared, a line a photo: {"corpus": "coco", "image": "v139", "texts": [...]}. Used
 were COCO's val2017 without the photos of shared/coco, and Flickr30k's training captions (multi30k) without
@@ -141,11 +139,9 @@ def row_of_swap(made: Exchange) -> dict[str, Any]:
     return {"text": made.candidate.text, "mark": "", **edit, **made.pair._asdict(), "sort": SORTS[made.pair.sort]}
 
 
-def sheets(
-    source: Path, count: int, captions: int, seed: int, out: Path, least: tuple[Path, float] | None, op: str | None
-) -> None:
-    rng = random.Random(seed)
-    blocks = list(_blocks(source, least, op))
+def sheets(source: Path, count: int, captions: int, out: Path, op: str | None) -> None:
+    rng = random.Random(5)
+    blocks = list(_blocks(source, op))
     rng.shuffle(blocks)
     out.mkdir(parents=True, exist_ok=True)
     for sheet in range(count):
@@ -161,18 +157,10 @@ def sheets(
         print(f"sheet{sheet}.txt: {number} edits")
 
 
-def _blocks(source: Path, least: tuple[Path, float] | None, op: str | None) -> Iterator[dict[str, Any]]:
+def _blocks(source: Path, op: str | None) -> Iterator[dict[str, Any]]:
     """Captions with their candidates; one caption of a photo."""
-    import numpy as np
-
-    chances = np.load(least[0])[:, 0] if least else None
-    place, seen = 0, set()
-    for line in source.open(encoding="utf-8"):
-        block = json.loads(line)
-        mine = slice(place, place + len(block["made"]))
-        place = mine.stop
-        if chances is not None and least is not None:
-            block["made"] = [m for m, chance in zip(block["made"], chances[mine], strict=True) if chance >= least[1]]
+    seen = set()
+    for block in read_lines(source):
         block["made"] = [made for made in block["made"] if op in {None, made["op"]}]
         if block["made"] and block["image"] not in seen:
             seen.add(block["image"])
@@ -277,8 +265,6 @@ def main() -> None:
     two.add_argument("pool", type=existing())
     two.add_argument("--count", type=int, default=10)
     two.add_argument("--captions", type=int, default=200)
-    two.add_argument("--seed", type=int, default=5)
-    two.add_argument("--least", nargs=2, metavar=("SCORES", "CHANCE"))
     two.add_argument("--op", choices=("replace", "swap"), help="only these: of a caption's edits few are swaps")
     three = verbs.add_parser("collect")
     three.add_argument("folder", type=existing())
@@ -293,8 +279,7 @@ def main() -> None:
     if options.verb == "pool":
         pool(options.shared, options.more, options.out, PASSED if options.passed else ANY)
     elif options.verb == "sheets":
-        least = (Path(options.least[0]), float(options.least[1])) if options.least else None
-        sheets(options.pool, options.count, options.captions, options.seed, options.out, least, options.op)
+        sheets(options.pool, options.count, options.captions, options.out, options.op)
     elif options.verb == "collect":
         collect(options.folder, options.out)
     else:

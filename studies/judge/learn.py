@@ -144,7 +144,6 @@ def main() -> None:
         "--own", nargs=2, type=existing(), action="append", metavar=("POOL", "SCORES"), help="for the second pass"
     )
     parser.add_argument("--hold", type=lambda text: {int(sheet) for sheet in text.split(",")}, default=set())
-    parser.add_argument("--epochs", type=float, default=EPOCHS)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     if bool(options.begin) != bool(options.own) or bool(options.begin) == bool(options.encoder):
@@ -164,7 +163,7 @@ def main() -> None:
     ids = {word: place for place, word in enumerate(words)}
     device = "cuda" if torch.cuda.is_available() else "cpu"
     given = Given(Arrays(pool, ids), Arrays(verdicts, ids), Arrays(own, ids) if own.edits else None)
-    net = learned(net.to(device), given, options.epochs, device)
+    net = learned(net.to(device), given, EPOCHS, device)
     if unseen.edits:
         report(net, Arrays(unseen, ids), device)
     if options.write:

@@ -1,6 +1,6 @@
 """Teaches a large encoder the readers' verdicts, and asks it about the whole pool.
 
-    python -m studies.judge.teach ENCODER verdicts.jsonl pool.jsonl --out scores.npy [--seeds 3]
+    python -m studies.judge.teach ENCODER verdicts.jsonl pool.jsonl --out scores.npy
 
 ENCODER is a folder of transformers (all-mpnet-base-v2 was used). It reads the edit, the caption and the other captions
 as one text; the parts of the edit that changed are pooled apart. Writes for each candidate of the pool the chances of
@@ -20,7 +20,7 @@ from transformers import AutoModel, AutoTokenizer
 from studies.harness import read_lines
 from studies.harness.inputs import arguments, existing
 
-EPOCHS, BATCH, RATE, HEAD_RATE, LONGEST, SMOOTHING = 3, 128, 8e-5, 5e-4, 128, 0.03
+EPOCHS, BATCH, RATE, HEAD_RATE, LONGEST, SMOOTHING, SEEDS = 3, 128, 8e-5, 5e-4, 128, 0.03, 3
 
 
 class Teacher(nn.Module):
@@ -107,7 +107,6 @@ def main() -> None:
     parser.add_argument("verdicts", type=existing())
     parser.add_argument("pool", type=existing())
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     tokenizer = AutoTokenizer.from_pretrained(options.encoder, local_files_only=True)
@@ -116,10 +115,10 @@ def main() -> None:
     learning, pool = encoded(tokenizer, read), encoded(tokenizer, rows)
     labels = torch.tensor([row["verdict"] for row in read])
     total = np.zeros((len(rows), 4))
-    for seed in range(options.seeds):
+    for seed in range(SEEDS):
         total += asked(taught(options.encoder, learning, labels, seed, device), pool, device)
         print(f"seed {seed} done", flush=True)
-    np.save(options.out, (total / options.seeds).astype(np.float16))
+    np.save(options.out, (total / SEEDS).astype(np.float16))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Wide proposals of the learning captions: any noun, verb or adjective of captions that the frame of a place suggests.
 
-    python -m studies.judge.wide --shared DATA --out wide.jsonl [--captions 16000] [--seed 4242]
+    python -m studies.judge.wide --shared DATA --out wide.jsonl
 
 A word is scored for a place by how often captions have it after the two words on the left and before the two on the
 right (without articles), and by how alike it is to the old word (singular vectors of which words stand beside which).
@@ -33,6 +33,7 @@ TARGETS = {"noun": "object", "verb": "action", "adjective": "attribute"}
 LEAST = {"noun": 25, "verb": 12, "adjective": 15}  # times that captions have a word that is proposed
 PROPOSED = {"noun": 30, "verb": 18, "adjective": 10}
 MOSTLY, ALIKE, NOISE, AT_RANDOM, SIZE, NEAR = 0.6, 3.0, 0.45, 10, 150, 5
+CAPTIONS, SEED = 16_000, 4242
 
 
 def sides(units: tuple[Unit, ...], place: int) -> tuple[list[str], list[str]]:
@@ -167,8 +168,6 @@ def _written(caption: Caption, unit: Unit, word: str, at_random: bool) -> Iterat
 def main() -> None:
     parser = arguments(__doc__, *HALVES)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--captions", type=int, default=16_000)
-    parser.add_argument("--seed", type=int, default=4242)
     options = parser.parse_args()
     frames = Frames(options.shared)
     listed = [
@@ -176,10 +175,10 @@ def main() -> None:
         for corpus, image, texts in learning(options.shared)
         for place in range(len(texts))
     ]
-    random.Random(options.seed).shuffle(listed)
+    random.Random(SEED).shuffle(listed)
     listed.sort(key=lambda each: each[0] != "coco")  # all of COCO's first: it shows more kinds of things
     with options.out.open("w", encoding="utf-8") as handle:
-        for corpus, image, texts, place in listed[: options.captions]:
+        for corpus, image, texts, place in listed[:CAPTIONS]:
             caption = captions_of(texts)[place]
             rng = np.random.default_rng(zlib.crc32(f"{image} {texts[place]}".encode()))
             made = {}

@@ -18,10 +18,10 @@ from equipoise.data.items import Item
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.published.reading import read_any
 from equipoise.published.sheets import PublishedScores
-from studies.harness import ranged
+from studies.harness import ranged, show
 from studies.harness.inputs import arguments
 
-FLIPPED, QUEUE = 0.02, 0.04
+FLIPPED, QUEUE, DRAWS = 0.02, 0.04, 20
 
 
 def result_sets(shared: Path) -> tuple[dict[str, dict[str, bool]], dict[str, Item]]:
@@ -100,46 +100,30 @@ def trial(answers: Answers, raw: Answers, seed: int) -> dict[str, float]:
     }
 
 
-def mean_of(values: np.ndarray, draw: np.random.Generator, form: str) -> str:
+def mean_of(values: np.ndarray, draw: np.random.Generator, form: str = ".1f") -> str:
     """The mean over draws with its 95 % interval."""
     means = draw.choice(values, (4000, len(values))).mean(1)
-    return ranged(values.mean(), np.quantile(means, (0.025, 0.975)), form, 1)
+    return ranged(values.mean(), np.quantile(means, (0.025, 0.975)), form)
 
 
 def main() -> None:
-    parser = arguments(
-        __doc__, "bivlc", *(f"published_scores/{name}" for name in ("sugarcrepe", "sugarcrepe_gpt4v", "bivlc"))
-    )
-    parser.add_argument("--draws", type=int, default=20)
-    given = parser.parse_args()
-    outcomes, items = result_sets(given.shared)
-    answers, raw, notes = tables(outcomes, items)
-    print(f"{len(answers.ids):,} pairs")
-    for name, one in outcomes.items():
-        print(f"  {name}: {100 * np.mean(list(one.values())):.1f} % right of {len(one):,}")
-    print("\n".join(f"  note: {note}" for note in notes))
-
-    trials = [trial(answers, raw, seed) for seed in range(given.draws)]
+    files = (f"published_scores/{name}" for name in ("sugarcrepe", "sugarcrepe_gpt4v", "bivlc"))
+    outcomes, items = result_sets(arguments(__doc__, "bivlc", *files).parse_args().shared)
+    answers, raw, _ = tables(outcomes, items)
+    trials = [trial(answers, raw, seed) for seed in range(DRAWS)]
+    found = {name: np.array([one[name] for one in trials]) for name in trials[0]}
     draw = np.random.default_rng(0)
-    share = round(FLIPPED * len(answers.ids))
-    print(f"\n{share} flipped labels ({FLIPPED:.0%}), found in the first {QUEUE:.0%} of the queue, {len(trials)} draws")
-    for name in trials[0]:
-        values = 100 * np.array([one[name] for one in trials])
-        print(f"  {name}: {mean_of(values, draw, '.1f')} %; draws {values.min():.1f} to {values.max():.1f}")
-    first, *others = trials[0]
+    show(("queue", "flipped labels found, %"), [[name, mean_of(values, draw)] for name, values in found.items()])
+    first, *others = found
     for other in others:
-        values = 100 * np.array([one[first] - one[other] for one in trials])
-        print(f"  {first} minus {other}: {mean_of(values, draw, '+.1f')} points")
+        print(f"{first} minus {other}: {mean_of(found[first] - found[other], draw, '+.1f')} points")
 
-    everywhere = ~np.isnan(raw.right).any(1)
-    failed = np.flatnonzero(everywhere & (raw.right == 0).all(1))
-    found = suspicion(answers)
-    print(f"\n{everywhere.sum():,} pairs are in all eight sets; {len(failed)} of them fail in all eight")
-    print(f"Labels of SugarCrepe that are wrong, estimated: {found.share:.2%}")
-    for row in sorted(failed.tolist(), key=lambda row: -found.log_odds[row]):
+    failed = np.flatnonzero((raw.right == 0).all(1)).tolist()
+    flipped = suspicion(answers).log_odds
+    print(f"\n{len(failed)} pairs fail in all eight sets:")
+    for row in sorted(failed, key=lambda row: -flipped[row]):
         item = items[answers.ids[row]]
-        print(f"  {item.id}  P(wrong) {1 / (1 + np.exp(-found.log_odds[row])):.2f}")
-        print(f"    right: {item.caption}\n    wrong: {item.negatives[0].text}")
+        print(f"- {item.id}, P(wrong) {1 / (1 + np.exp(-flipped[row])):.2f}: {item.caption} / {item.negatives[0].text}")
 
 
 if __name__ == "__main__":

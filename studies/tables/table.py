@@ -69,18 +69,10 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--real", action="store_true", help="on COCO and Visual Genome with ViT-B/32; needs --data")
     parser.add_argument("--data", type=Path, help="folder of the real form's data")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "tables", help="keeps models, runs and tables")
-    parser.add_argument(
-        "--page",
-        type=Path,
-        help="of `all` (default: docs/appendix/tables.md; with --real or --share OUT/FORM/tables.md)",
-    )
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--seeds", type=int, default=1, help="finetunings of each model")
     parser.add_argument("--steps", type=int, default=160, help="of a finetuning, in the quick form")
-    parser.add_argument(
-        "--pretraining-steps", type=int, help="of the other base models (default: 150 on a cpu, 1,500 on a GPU)"
-    )
     parser.add_argument(
         "--set", dest="options", action="append", default=[], metavar="NAME=VALUE",
         help="an option of every recipe that is trained, e.g. --set batch_size=200; what makes a row that row stays",
@@ -100,7 +92,7 @@ def study_of(asked: argparse.Namespace) -> Study:
     else:
         from studies.tables.lib.world import World
 
-        pretraining = asked.pretraining_steps or (150 if asked.device == "cpu" else 1500)
+        pretraining = 150 if asked.device == "cpu" else 1500  # steps of the other base models
         form = World(asked.out, asked.steps, pretraining, asked.share, settings_of(asked.options))
     return Study(form, asked.out / form.name, asked.device, tuple(range(asked.seeds)))
 
@@ -162,7 +154,7 @@ def write_page(study: Study, asked: argparse.Namespace, made: Mapping[str, Seque
     """All tables: a page, and the folder tables/ next to it; docs/ is for the whole quick form."""
     real = study.form.name == "real"
     whole = not real and asked.share == 1
-    page = asked.page or (ROOT / "docs" / "appendix" if whole else study.out) / "tables.md"
+    page = (ROOT / "docs" / "appendix" if whole else study.out) / "tables.md"
     wanted = [table.wanted(study.form) for table in ALL.values()]
     head = HEAD.format(
         where="on photos" if real else "on a drawn world",

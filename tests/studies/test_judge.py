@@ -161,7 +161,7 @@ def test_verdicts_find_their_edits_again(module: Callable[[str], Any], data: Pat
     assert {block["image"] for block in lines(pool)} == {PHOTOS[0]["image"], "1.jpg", "v1"}
     swaps = {row["text"] for block in lines(pool) for row in block["made"] if row["op"] == "swap"}
     assert {"A white dog sits on a black couch", "A cat is next to two small dogs"} <= swaps
-    made.sheets(pool, 1, 9, 5, data / "sheets", None, op)
+    made.sheets(pool, 1, 9, data / "sheets", op)
     read = lines(data / "sheets" / "sheet0.jsonl")
     letters = "".join("ptig"[number % 4] for number in range(len(read)))
     (data / "sheets" / "labels0.txt").write_text("".join(f"{k} {one}\n" for k, one in enumerate(letters, 1)))

@@ -488,7 +488,7 @@ def test_only_the_whole_quick_form_writes_into_docs(
     for name, share in (("real", 1.0), ("quick", 0.5), ("quick", 1.0)):
         study = SimpleNamespace(form=form_of(name), out=tmp_path / name, tasks=lambda _: [], seconds=lambda _: [])
         study.form.about, study.form.variants = lambda: "", {}
-        asked = SimpleNamespace(page=None, share=share, seeds=1, jobs=1, device="cpu")
+        asked = SimpleNamespace(share=share, seeds=1, jobs=1, device="cpu")
         monkeypatch.setattr(table, "ROOT", tmp_path)
         pages[name, share] = table.write_page(study, asked, {}, 1)
     assert (
