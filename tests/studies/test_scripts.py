@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import runpy
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -51,16 +52,29 @@ OWN = {  # what reads nothing but this repository, or makes its data
 }  # fmt: skip
 
 
-def run(line: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-    script, *words = line.split()
-    command = [sys.executable, "-m", script.removesuffix(".py").replace("/", "."), *words]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+class Done(NamedTuple):
+    code: Any
+    out: str
+    err: str
 
 
-def several(lines: list[str]) -> dict[str, subprocess.CompletedProcess[str]]:
-    with ThreadPoolExecutor(2) as pool:
-        return dict(zip(lines, pool.map(run, lines), strict=True))
+Run = Callable[[str], Done]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """A script as `python -m` runs it, but in this process: each of its own would import the package anew."""
+    monkeypatch.chdir(ROOT)
+
+    def run(line: str) -> Done:
+        script, *words = line.split()
+        monkeypatch.setattr(sys, "argv", [script, *words])
+        with pytest.raises(SystemExit) as ended, warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # it was imported before
+            runpy.run_module(script.removesuffix(".py").replace("/", "."), run_name="__main__")
+        return Done(ended.value.code, *capsys.readouterr())
+
+    return run
 
 
 def written() -> dict[Path, tuple[int, int]]:
@@ -75,33 +89,26 @@ def test_every_script_is_known_here() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long
-def test_every_script_has_help_and_writes_nothing_for_it() -> None:
+def test_every_script_has_help_and_writes_nothing_for_it(run: Run) -> None:
     before = written()
-    for line, done in several([f"{script} --help" for script in SCRIPTS]).items():
-        assert done.returncode == 0 and done.stdout.startswith("usage: "), f"{line}\n{done.stdout}{done.stderr}"
+    for script in SCRIPTS:
+        done = run(f"{script} --help")
+        assert done.code == 0 and done.out.startswith("usage: "), script
     assert written() == before
 
 
 @pytest.mark.slow
-@pytest.mark.long
-def test_a_script_without_its_input_says_so_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_script_without_its_input_says_so_and_writes_nothing(run: Run, tmp_path: Path) -> None:
     before = written()
     gone, out = tmp_path / "gone", tmp_path / "out"
-    lines = [
-        f"{script} {given}".replace("GONE", str(gone)).replace("OUT", str(out))
-        for script, listed in READING.items()
-        for given in listed
-    ]
-    for line, done in several(lines).items():
-        said = f"{line}\n{done.stdout}{done.stderr}"
-        assert done.returncode == 2 and "Traceback" not in said, said
-        assert str(gone) in done.stderr or "--data DIR" in done.stderr, said
+    for script, given in ((script, given) for script, listed in READING.items() for given in listed):
+        done = run(f"{script} {given}".replace("GONE", str(gone)).replace("OUT", str(out)))
+        assert done.code == 2 and (str(gone) in done.err or "--data DIR" in done.err), f"{script} {given}\n{done.err}"
     assert written() == before and list(tmp_path.iterdir()) == []
 
 
-def test_an_audit_of_what_is_not_there_keeps_the_page(tmp_path: Path) -> None:
+def test_an_audit_of_what_is_not_there_keeps_the_page(run: Run, tmp_path: Path) -> None:
     """It once wrote an empty page over docs/appendix/audits.md."""
     before = written()
     done = run(f"studies/audits.py --data {tmp_path}")
-    assert done.returncode == 2 and "equipoise bench fetch sugarcrepe" in done.stderr and written() == before
+    assert done.code == 2 and "equipoise bench fetch sugarcrepe" in done.err and written() == before
