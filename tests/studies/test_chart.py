@@ -2,22 +2,13 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
-from tests.studies.conftest import modules_of
 
 from equipoise.report.html import ticks
+from studies.tables.lib.chart import line_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
-Chart = Callable[[Any, str, str], str]
-
-
-@pytest.fixture(scope="module")
-def line_chart() -> Iterator[Chart]:
-    for module in modules_of("tables"):
-        yield module("lib.chart").line_chart
 
 
 def drawn(chart: str) -> tuple[list[list[tuple[float, float]]], list[str]]:
@@ -30,7 +21,7 @@ def drawn(chart: str) -> tuple[list[list[tuple[float, float]]], list[str]]:
     return lines, [text.text or "" for text in root.iter(f"{SVG}text")]
 
 
-def test_lines_lie_inside_and_fall_where_values_fall(line_chart: Chart) -> None:
+def test_lines_lie_inside_and_fall_where_values_fall() -> None:
     steps = range(1, 21)
     chart = line_chart(
         {"loss": [(x, 3 / x) for x in steps], "a<b": [(x, 1 / x) for x in steps]}, "step", "loss & parts"
@@ -45,7 +36,7 @@ def test_lines_lie_inside_and_fall_where_values_fall(line_chart: Chart) -> None:
     assert all(low > high for (_, high), (_, low) in zip(*lines, strict=True))
 
 
-def test_a_line_breaks_where_there_is_no_number(line_chart: Chart) -> None:
+def test_a_line_breaks_where_there_is_no_number() -> None:
     points = [(1, 1.0), (2, 2.0), (3, math.nan), (4, math.inf), (5, 1.0), (6, 3.0)]
     lines, texts = drawn(line_chart({"loss": points}, "step", "loss"))
     assert [len({x for x, _ in line}) for line in lines] == [2, 2]
@@ -53,7 +44,7 @@ def test_a_line_breaks_where_there_is_no_number(line_chart: Chart) -> None:
     assert drawn(line_chart({"loss": [(1, math.nan)]}, "step", "loss"))[0] == []
 
 
-def test_a_long_run_stays_small_and_keeps_its_peak(line_chart: Chart) -> None:
+def test_a_long_run_stays_small_and_keeps_its_peak() -> None:
     points = [(x, 100.0 if x == 54_321 else 1.0) for x in range(100_000)]
     chart = line_chart({"loss": points}, "step", "loss")
     ((*line,),) = drawn(chart)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,7 @@ from equipoise.perturb import Caption
 from equipoise.perturb import judge as package
 from equipoise.perturb.judge import SORTS, Pair, Reading
 from equipoise.perturb.recipe import Proposal
-
-from .conftest import modules_of
+from studies.judge import candidates, examples, learn, model
 
 DOG = {"caption": "A black dog sits on a white couch", "others": ["a dog on a sofa", "a black dog that sits"]}
 MAN: dict[str, Any] = {"caption": "A man eats", "others": []}
@@ -38,31 +37,26 @@ ROWS: list[dict[str, Any]] = [
 VERDICTS = (0, 1, 2, 3, 2, 0)
 
 
-@pytest.fixture
-def module() -> Iterator[Callable[[str], Any]]:
-    yield from modules_of("judge")
-
-
-def given(module: Callable[[str], Any]) -> tuple[Any, list[str], Any]:
+def given() -> tuple[Any, list[str], Any]:
     """The rows as the learner has them, their words, and a net that has learned nothing."""
-    made = module("examples").Data()
+    made = examples.Data()
     for row, verdict in zip(ROWS, VERDICTS, strict=True):
         made.add(row, row, np.eye(4)[verdict])
     words = ["<pad>", "<unk>", *"a black dog sits on white couch sofa man eats grey woman that".split()]
-    begin = torch.randn(len(words), module("model").VECTOR, generator=torch.Generator().manual_seed(0))
+    begin = torch.randn(len(words), model.VECTOR, generator=torch.Generator().manual_seed(0))
     begin[0] = 0
     torch.manual_seed(0)
     ids = {word: place for place, word in enumerate(words)}
-    return module("examples").Arrays(made, ids), words, module("model").Judge(begin)
+    return examples.Arrays(made, ids), words, model.Judge(begin)
 
 
 @pytest.fixture
-def written(module: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Any]]:
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Any]]:
     """What the learner says of all rows; the package reads with the same net."""
-    arrays, words, net = given(module)
+    arrays, words, net = given()
     for part in (net.r, net.out2, net.both2):
         part.weight.data *= 5  # so that each fact and each state tells
-    module("model").write(net.eval(), words, ["dog", "man"], ["eat"], tmp_path / "judge.npz")
+    model.write(net.eval(), words, ["dog", "man"], ["eat"], tmp_path / "judge.npz")
     with (tmp_path / "judge.npz").open("rb") as handle:
         stored = package.loaded(handle)
     monkeypatch.setattr(package, "net", lambda: stored)
@@ -95,19 +89,18 @@ def test_the_package_ranks_as_was_learned(written: tuple[Any, Any]) -> None:
     assert abs(float(rank) - written[1][-1]) < 0.02
 
 
-def test_what_was_written_is_read_again(written: tuple[Any, Any], module: Callable[[str], Any], tmp_path: Path) -> None:
-    net, words, nouns, verbs = module("model").read_again(tmp_path / "judge.npz")
+def test_what_was_written_is_read_again(written: tuple[Any, Any], tmp_path: Path) -> None:
+    net, words, nouns, verbs = model.read_again(tmp_path / "judge.npz")
     assert words[:3] == ["<pad>", "<unk>", "a"] and (nouns, verbs) == (["dog", "man"], ["eat"])
     with torch.no_grad():
-        found, _ = net.eval()(*given(module)[0].batch(np.arange(2), 0.0, 9, "cpu")[0])
+        found, _ = net.eval()(*given()[0].batch(np.arange(2), 0.0, 9, "cpu")[0])
     assert np.abs(found.softmax(-1).numpy() - written[0]).max() < 0.003
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_a_small_net_learns(module: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch, again: bool) -> None:
+def test_a_small_net_learns(monkeypatch: pytest.MonkeyPatch, again: bool) -> None:
     """Replacements and swaps told apart after some steps, in both passes: the loss goes the right way."""
-    arrays, _, net = given(module)
-    learn = module("learn")
+    arrays, _, net = given()
     for size in ("CAPTIONS", "AGAIN"):
         monkeypatch.setattr(learn, size, 2)
     np.random.seed(0)
@@ -117,8 +110,8 @@ def test_a_small_net_learns(module: Callable[[str], Any], monkeypatch: pytest.Mo
         assert net(*asked)[0].argmax(-1).tolist() == targets.argmax(-1).tolist() == list(VERDICTS)
 
 
-def test_hidden_others_leave_no_trace(module: Callable[[str], Any]) -> None:
-    arrays, *_ = given(module)
+def test_hidden_others_leave_no_trace() -> None:
+    arrays, *_ = given()
     (_, told, shares, asked), _ = arrays.batch(np.arange(2), 1.0, 9, "cpu")
     assert not told.any() and not shares.any() and not asked["facts"][:, 6:9].any()
     assert arrays.batch(np.arange(2), 0.0, 9, "cpu")[0][3]["facts"][:, 6:9].any()
@@ -153,20 +146,19 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("op", ["replace", "swap"])
-def test_verdicts_find_their_edits_again(module: Callable[[str], Any], data: Path, op: str) -> None:
+def test_verdicts_find_their_edits_again(data: Path, op: str) -> None:
     """pool, sheets, collect, verdicts: the same edits come out, with the letters of the readers."""
-    made = module("candidates")
     more, pool, out = data / "more.jsonl", data / "pool.jsonl", data / "v.tsv.gz"
-    made.pool(data, more, pool, made.ANY)
+    candidates.pool(data, more, pool, candidates.ANY)
     assert {block["image"] for block in lines(pool)} == {PHOTOS[0]["image"], "1.jpg", "v1"}
     swaps = {row["text"] for block in lines(pool) for row in block["made"] if row["op"] == "swap"}
     assert {"A white dog sits on a black couch", "A cat is next to two small dogs"} <= swaps
-    made.sheets(pool, 1, 9, data / "sheets", op)
+    candidates.sheets(pool, 1, 9, data / "sheets", op)
     read = lines(data / "sheets" / "sheet0.jsonl")
     letters = "".join("ptig"[number % 4] for number in range(len(read)))
     (data / "sheets" / "labels0.txt").write_text("".join(f"{k} {one}\n" for k, one in enumerate(letters, 1)))
-    made.collect(data / "sheets", out)
-    made.verdicts(out, data, more, data / "v.jsonl")
+    candidates.collect(data / "sheets", out)
+    candidates.verdicts(out, data, more, data / "v.jsonl")
     found = lines(data / "v.jsonl")
     assert {row["op"] for row in found} == {op}
     for row, wanted, letter in zip(found, read, letters, strict=True):
@@ -175,11 +167,9 @@ def test_verdicts_find_their_edits_again(module: Callable[[str], Any], data: Pat
         assert {key: row[key] for key in same} == same
 
 
-def test_other_sheets_and_unknown_photos(
-    module: Callable[[str], Any], data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_sheets_and_unknown_photos(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A second folder adds its sheets; an edit that was not read and a photo that is not there are told, not lost."""
-    made, out = module("candidates"), data / "v.tsv.gz"
+    out = data / "v.tsv.gz"
     about = {"corpus": "coco", "place": 0, "op": "replace", "target": "object", "by": "lexicon", "mark": ""}
     edit = {**about, "span": [5, 9], "to": "dogs"}
     for sheet, image in (("7", "v1"), ("8", PHOTOS[0]["image"])):
@@ -188,29 +178,27 @@ def test_other_sheets_and_unknown_photos(
         rows = [{**edit, "image": image, "number": number} for number in (1, 2)]
         (folder / f"sheet{sheet}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         (folder / f"labels{sheet}.txt").write_text("1. t\n2 ?\n")
-        made.collect(folder, out)
+        candidates.collect(folder, out)
     assert "sheet 8: 1 of 2 edits have no verdict" in capsys.readouterr().out
-    made.verdicts(out, data, None, data / "v.jsonl")
+    candidates.verdicts(out, data, None, data / "v.jsonl")
     assert [row["sheet"] for row in lines(data / "v.jsonl")] == [8]
     assert "1 verdicts are on captions that are neither" in capsys.readouterr().out
-    made.verdicts(out, data, data / "more.jsonl", data / "v.jsonl")
+    candidates.verdicts(out, data, data / "more.jsonl", data / "v.jsonl")
     assert [(row["sheet"], row["verdict"]) for row in lines(data / "v.jsonl")] == [(7, 1), (8, 1)]
 
 
-def test_only_what_passes(module: Callable[[str], Any]) -> None:
+def test_only_what_passes() -> None:
     """For the second pass: what the package's own reader lets pass, and no more."""
     import random
 
-    made = module("candidates")
     caption = Caption(DOG["caption"], tuple(DOG["others"]))  # type: ignore[arg-type]
-    found = made.candidates(caption, random.Random(0), made.PASSED)
+    found = candidates.candidates(caption, random.Random(0), candidates.PASSED)
     proposals = [Proposal(*each.edit.span, each.edit.to, each.edit.target, each.edit.by, 1.0) for each in found]
     assert found and Reading(caption).chances(proposals)[:, 0].min() >= 0.6
-    assert len(made.candidates(caption, random.Random(0))) > len(found)
+    assert len(candidates.candidates(caption, random.Random(0))) > len(found)
 
 
-def test_verdicts_that_are_kept_can_be_read(module: Callable[[str], Any]) -> None:
-    made = module("candidates")
-    rows = made.read_rows(made.Path(made.__file__).with_name("verdicts.tsv.gz"))
+def test_verdicts_that_are_kept_can_be_read() -> None:
+    rows = candidates.read_rows(candidates.Path(candidates.__file__).with_name("verdicts.tsv.gz"))
     assert len(rows) > 62_757
-    assert set(rows[0]) <= set(made.FIELDS) and all(row["verdict"] in {"0", "1", "2", "3"} for row in rows)
+    assert set(rows[0]) <= set(candidates.FIELDS) and all(row["verdict"] in {"0", "1", "2", "3"} for row in rows)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from tests import browsing
 from tests.evaluation.comparing import exact
-from tests.studies.conftest import modules_of
 
 from equipoise.published.logs.reading import read_logs
 from equipoise.published.measuring import log_runs
 from equipoise.published.reading import read_any
+from studies.ledger import answers, courts, make, printed, twice
 
 SHARED = Path(os.environ["EQUIPOISE_TEST_DATA"])
 pytestmark = [
@@ -27,33 +27,31 @@ pytestmark = [
 browser = browsing.browser
 
 
-@pytest.fixture(scope="module")
-def ledger() -> Iterator[Any]:
-    """Its modules. Several of them read the same files, which takes most of the time: each is read once."""
-    (modules,) = modules_of("ledger")
+@pytest.fixture(scope="module", autouse=True)
+def read_once() -> Iterator[None]:
+    """Several modules read the same files, which takes most of the time: each is read once."""
     kept: dict[Any, Any] = {}
 
-    def read_once(paths: Sequence[Path], bench: str) -> Any:
+    def read(paths: Sequence[Path], bench: str) -> Any:
         key = (*paths, bench)
         if key not in kept:
             kept[key] = read_any(paths, bench)
         return kept[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("answers", "courts", "printed", "twice"):
-            patch.setattr(modules(name), "read_any", read_once)
-        yield modules
+        for module in (answers, courts, printed, twice):
+            patch.setattr(module, "read_any", read)
+        yield
 
 
-def test_mcnemar_against_the_binomial_sum(ledger: Any) -> None:
-    mcnemar = ledger("make").mcnemar
+def test_mcnemar_against_the_binomial_sum() -> None:
+    mcnemar = make.mcnemar
     assert mcnemar(2, 8) == pytest.approx(exact.mcnemar(2, 8))
     assert mcnemar(5, 5) == 1 and mcnemar(0, 0) == 1
     assert 0 < mcnemar(30_000, 31_000) < 1e-4
 
 
-def test_courts_find_planted_labels_sooner_than_counting(ledger: Any) -> None:
-    courts = ledger("courts")
+def test_courts_find_planted_labels_sooner_than_counting() -> None:
     outcomes, items = courts.result_sets(SHARED)
     counts = {name: len(one) for name, one in outcomes.items()}
     assert len(items) == 7511 and list(counts.values()) == [7511, 7511, 7511, 7266, 7266, 2931, 2931, 2931]
@@ -66,13 +64,13 @@ def test_courts_find_planted_labels_sooner_than_counting(ledger: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def answered(ledger: Any) -> Any:
-    return ledger("make").everything(SHARED)
+def answered() -> Any:
+    return make.everything(SHARED)
 
 
 @pytest.fixture(scope="module")
-def rows(ledger: Any, answered: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = ledger("make").measured(*answered)
+def rows(answered: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = make.measured(*answered)
     return found
 
 
@@ -91,22 +89,21 @@ def rows(ledger: Any, answered: Any) -> list[dict[str, Any]]:
     ],
 )
 def test_the_numbers_are_those_of_the_sources(
-    rows: list[dict[str, Any]], ledger: Any, bench: str, model: str, values: list[float], n: int
+    rows: list[dict[str, Any]], bench: str, model: str, values: list[float], n: int
 ) -> None:
-    row = ledger("make").pick(rows, bench, model)
+    row = make.pick(rows, bench, model)
     assert [round(row[name].value, 1) for name in ("right", "again", "both", "flips")] == values
     assert row["flips"].n == n and row["flips"].low < values[-1] < row["flips"].high
 
 
-def test_items_are_shown_with_their_texts(rows: list[dict[str, Any]], ledger: Any) -> None:
+def test_items_are_shown_with_their_texts(rows: list[dict[str, Any]]) -> None:
     for bench, sign in (("SugarCrepe++", "\n✗ "), ("VSR, symmetric", "(truth: True)\n"), ("Predicate-noun", "\n✗ ")):
-        row = ledger("make").pick(rows, bench)
+        row = make.pick(rows, bench)
         assert all(sign in row["bench"].texts[item] for item in row["right"].items) or bench == "VSR, symmetric"
         assert any(sign in text for text in row["bench"].texts) and len(row["right"].items) == 6
 
 
-def test_an_item_says_its_type_and_what_was_answered(rows: list[dict[str, Any]], ledger: Any) -> None:
-    make = ledger("make")
+def test_an_item_says_its_type_and_what_was_answered(rows: list[dict[str, Any]]) -> None:
     gpt, llava = make.pick(rows, "SugarCrepe", "GPT-4V"), make.pick(rows, "What's Up")
     assert all(make.text(gpt["bench"], item).startswith("Type: ") for item in gpt["flips"].items)
     for item in gpt["flips"].items:
@@ -122,8 +119,7 @@ def test_an_item_says_its_type_and_what_was_answered(rows: list[dict[str, Any]],
     )
 
 
-def test_the_findings_claim_no_more_than_the_numbers(rows: list[dict[str, Any]], ledger: Any) -> None:
-    make = ledger("make")
+def test_the_findings_claim_no_more_than_the_numbers(rows: list[dict[str, Any]]) -> None:
     first, _, third, _ = make.findings(rows, SHARED)
     assert "right on 79.7 % of items, its rewording on 75.3 %, both on only 69.6 %" in first["words"]
     assert "is not significant: p = 0.32 and 0.08" in third["words"]
@@ -131,16 +127,14 @@ def test_the_findings_claim_no_more_than_the_numbers(rows: list[dict[str, Any]],
     assert min(make.differ(base["entry"].flips, one["entry"].flips, one["cluster"]) for one in tuned) > make.LEVEL
 
 
-def test_a_tie_is_neither_right_nor_a_change(ledger: Any) -> None:
-    answers = ledger("answers")
+def test_a_tie_is_neither_right_nor_a_change() -> None:
     _, (entry,) = answers.carried_out(next(answers.plans(SHARED)), SHARED)
     counts = [int(one.sum()) for one in (entry.right, entry.both, entry.flips)]
     assert counts == [3790, 3309, 754]
 
 
-def test_groups_are_corrected_for_the_number_of_pairs(ledger: Any) -> None:
+def test_groups_are_corrected_for_the_number_of_pairs() -> None:
     """Nine wins to one: p = 0.02 alone, which two models part; of three models, three tests do not."""
-    make, answers = ledger("make"), ledger("answers")
     better, worse = np.ones(40), np.r_[np.zeros(9), np.ones(31)]
     better[9] = 0
     two, three = (
@@ -151,7 +145,7 @@ def test_groups_are_corrected_for_the_number_of_pairs(ledger: Any) -> None:
     assert make.tiers(two, photos) == [1, 1]
 
 
-def test_groups_hold_what_cannot_be_told_apart(rows: list[dict[str, Any]], ledger: Any) -> None:
+def test_groups_hold_what_cannot_be_told_apart(rows: list[dict[str, Any]]) -> None:
     by_name = {row["entry"].model: row for row in rows if row["bench"].name == "SugarCrepe"}
     assert [row["group"] for row in by_name.values()] == [1, 2, 3, 4]
     same = [row["group"] for row in rows if row["bench"].name == "VSR, inverse"]
@@ -167,7 +161,7 @@ def test_groups_hold_what_cannot_be_told_apart(rows: list[dict[str, Any]], ledge
 @pytest.mark.slow
 @pytest.mark.skipif(browsing.CHROMIUM is None, reason="needs a browser: apt-get install chromium")
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_in_a_browser(browser: Any, ledger: Any, page: str, tmp_path: Path, width: int) -> None:
+def test_the_page_in_a_browser(browser: Any, page: str, tmp_path: Path, width: int) -> None:
     (tmp_path / "ledger.html").write_text(page, encoding="utf-8")
     with browsing.visiting(browser) as visit:
         shown = visit((tmp_path / "ledger.html").as_uri(), width)
@@ -196,9 +190,8 @@ def test_the_page_in_a_browser(browser: Any, ledger: Any, page: str, tmp_path: P
 
 
 @pytest.fixture(scope="module")
-def page(ledger: Any, answered: Any, rows: list[dict[str, Any]]) -> str:
+def page(answered: Any, rows: list[dict[str, Any]]) -> str:
     """Of the rows above: to measure them again takes 20 seconds."""
-    make = ledger("make")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(make, "everything", {SHARED: answered}.__getitem__)
         patch.setattr(make, "measured", lambda *given: [dict(row) for row in rows] if given == answered else None)
@@ -219,11 +212,10 @@ def test_the_page_names_no_path_of_this_machine(page: str) -> None:
 # ---------------------------------------------------------------------------- every number that the sources print
 
 
-def test_every_printed_number_is_met(ledger: Any) -> None:
-    script = ledger("printed")
-    found = list(script.numbers(SHARED))
+def test_every_printed_number_is_met() -> None:
+    found = list(printed.numbers(SHARED))
     assert [(one.source, one.model) for one in found if not one.met] == [("colorswap", "llava")]
-    assert sum(len(one.printed) for one in found) == 338 and not script.siglip(SHARED)
+    assert sum(len(one.printed) for one in found) == 338 and not printed.siglip(SHARED)
     assert all(one.met or one.why != "NOT EXPLAINED" for one in found)
     wrong = found[0]._replace(printed=("0.00", *found[0].printed[1:]))
     assert not wrong.met and wrong.why == "NOT EXPLAINED"

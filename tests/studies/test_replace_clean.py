@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.studies.conftest import modules_of
 
 from equipoise.benchmarks.replace import build as replace
 from equipoise.benchmarks.replace.clean import VERDICTS, texts_of
 from equipoise.data.items import ImageRef, Item, Text
+from studies import replace_clean as script
 
 
-@pytest.fixture(scope="module")
-def script() -> Iterator[Any]:
-    found = modules_of("")
-    yield next(found)("replace_clean")
-    next(found, None)
-
-
-@pytest.fixture(scope="module")
-def verdict(script: Any) -> Any:
-    def of(*texts: str) -> tuple[str, ...]:
-        result = script.clean([item(*texts)])
-        return result.dropped[0].reasons if result.dropped else ()
-
-    return of
+def verdict(*texts: str) -> tuple[str, ...]:
+    result = script.clean([item(*texts)])
+    return result.dropped[0].reasons if result.dropped else ()
 
 
 def item(caption: str, positive: str, negative: str, image: str = "VG_100K/1.jpg", number: int = 1) -> Item:
@@ -104,7 +91,7 @@ def item(caption: str, positive: str, negative: str, image: str = "VG_100K/1.jpg
         ("symmetric", "a cow behind another cow", "a cow to the rear of another cow", "a cow in front of cow"),
     ],
 )
-def test_each_damage_is_found(verdict: Any, reason: str, caption: str, positive: str, negative: str) -> None:
+def test_each_damage_is_found(reason: str, caption: str, positive: str, negative: str) -> None:
     assert reason in verdict(caption, positive, negative)
 
 
@@ -129,11 +116,11 @@ def test_each_damage_is_found(verdict: Any, reason: str, caption: str, positive:
         ("old man", "aged man", "young man"),
     ],
 )
-def test_sound_records_are_kept(verdict: Any, texts: tuple[str, str, str]) -> None:
+def test_sound_records_are_kept(texts: tuple[str, str, str]) -> None:
     assert verdict(*texts) == ()
 
 
-def test_the_same_record_is_kept_once(script: Any) -> None:
+def test_the_same_record_is_kept_once() -> None:
     texts = ("red cat", "crimson cat", "blue cat")
     other_photo = item(*texts, image="VG_100K/2.jpg", number=4)
     result = script.clean([item(*texts), item(*texts, number=2), item("Red  cat", *texts[1:], number=3), other_photo])
@@ -141,7 +128,7 @@ def test_the_same_record_is_kept_once(script: Any) -> None:
     assert [(gone.item.id[-1], gone.reasons[0]) for gone in result.dropped] == [("2", "duplicate"), ("3", "duplicate")]
 
 
-def test_a_negative_that_another_caption_of_the_photo_says_is_dropped(script: Any) -> None:
+def test_a_negative_that_another_caption_of_the_photo_says_is_dropped() -> None:
     records = [
         item("red boat", "crimson boat", "white boat"),
         item("umbrella ON small white boat", "umbrella ON tiny white boat", "umbrella ON huge white boat", number=2),
@@ -152,7 +139,7 @@ def test_a_negative_that_another_caption_of_the_photo_says_is_dropped(script: An
     assert script.clean(elsewhere).dropped == []
 
 
-def test_articles_and_spaces_are_repaired(script: Any) -> None:
+def test_articles_and_spaces_are_repaired() -> None:
     records = [
         item("cat has a white paw", "cat has a ivory paw", "cat has a orange paw"),
         item(" red   cat", " crimson   cat", "blue cat", number=2),
@@ -178,7 +165,7 @@ def test_articles_and_spaces_are_repaired(script: Any) -> None:
     assert result.kept[0].positives[0].edit == records[0].positives[0].edit
 
 
-def test_records_of_unknown_edits_are_judged_by_what_can_be_known(verdict: Any) -> None:
+def test_records_of_unknown_edits_are_judged_by_what_can_be_known() -> None:
     assert verdict("red cat", "scarlet cat", "blue cat") == ()
     assert verdict("red cat", "scarlet cat", "red cat") == ("tie",)
     assert verdict("man in ", "man within ", "man out of ") == ()
@@ -201,9 +188,7 @@ def made() -> list[Item]:
 
 
 @pytest.mark.slow
-def test_the_order_of_records_decides_which_duplicate_stays_and_nothing_else(
-    script: Any, whole_data: Path | None
-) -> None:
+def test_the_order_of_records_decides_which_duplicate_stays_and_nothing_else(whole_data: Path | None) -> None:
     lists = [made()]
     if whole_data is not None:
         lists.append(replace.load(whole_data / "vl_checklist")[10_000:14_000])
@@ -219,15 +204,15 @@ def _key(item: Item) -> tuple[str, ...]:
     return item.image.path, *(re.sub(r"\b(an?|the) ", "", text.lower()) for text in texts_of(item))
 
 
-def test_checks_are_functions_of_one_record(script: Any) -> None:
+def test_checks_are_functions_of_one_record() -> None:
     record = script.Record(item("dog behind car", "dog to the rear of car", "dog in front of car"))
     assert [check(record) for check in script.CHECKS] == [None] * len(script.CHECKS)
 
 
-def test_a_caption_that_begins_with_the_phrase(verdict: Any) -> None:
+def test_a_caption_that_begins_with_the_phrase() -> None:
     assert verdict(" in the house", " within the house", " out of the house") == ()
     assert "compound" in verdict(" in front of house", " within front of house", " behind house")
 
 
-def test_the_shipped_verdicts_are_what_the_checks_say(script: Any, shared_data: Path) -> None:
+def test_the_shipped_verdicts_are_what_the_checks_say(shared_data: Path) -> None:
     assert script.as_json(replace.load(shared_data / "vl_checklist")) == VERDICTS.read_text(encoding="utf-8")

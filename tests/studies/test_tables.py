@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.studies.conftest import modules_of
 
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, Text
@@ -23,14 +21,14 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Interval, Number, Numbers
 from equipoise.evaluation.results import LoadedRun
 from equipoise.evaluation.scores import ItemScores
+from studies.tables import table
+from studies.tables.lib import findings, jobs, keep, pages, published, real, show, study, world
+from studies.tables.lib import tables as specs
+from studies.tables.lib.real import Real
+from studies.tables.lib.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "studies" / "tables"
-
-
-@pytest.fixture(scope="module")
-def tables() -> Iterator[Any]:
-    yield from modules_of("tables")
 
 
 def made_up(original: float) -> Numbers:
@@ -47,8 +45,7 @@ def form_of(name: str = "quick", lacks: str = "") -> Any:
 # ---------------------------------------------------------------------------- the table writer
 
 
-def test_a_row_of_ours_has_n_and_interval_and_the_published_one_is_marked(tables: Any) -> None:
-    show, jobs = tables("lib.show"), tables("lib.jobs")
+def test_a_row_of_ours_has_n_and_interval_and_the_published_one_is_marked() -> None:
     found = {"REPLACE": made_up(0.691), "SWAP": None}
     study = SimpleNamespace(numbers=lambda job, column: found[column], form=form_of(lacks="hp-hn"))
     cells = (show.Cell("REPLACE Orig.", "REPLACE"), show.Cell("SWAP Orig.", "SWAP"))
@@ -65,8 +62,7 @@ def test_a_row_of_ours_has_n_and_interval_and_the_published_one_is_marked(tables
     ]
 
 
-def test_what_a_model_has_seen_stands_in_table_1(tables: Any) -> None:
-    show, jobs = tables("lib.show"), tables("lib.jobs")
+def test_what_a_model_has_seen_stands_in_table_1() -> None:
     study = SimpleNamespace(numbers=lambda job, column: made_up(0.7), form=form_of())
     cells = (show.Cell("REPLACE drop ↓", "REPLACE", "drop"),)
     lines = show.grid(study, (jobs.NEGCLIP, jobs.HN), cells, {"negclip": (16.6,)}, seen=True).splitlines()
@@ -77,15 +73,13 @@ def test_what_a_model_has_seen_stands_in_table_1(tables: Any) -> None:
     ]
 
 
-def test_a_tie_is_marked_and_never_a_win(tables: Any) -> None:
-    show = tables("lib.show")
+def test_a_tie_is_marked_and_never_a_win() -> None:
     change = Change(difference=0.01, interval=Interval(-0.01, 0.03))
     assert show.change(change) == "+1.0 [-1.0, +3.0] ~"
     assert show.change(change.model_copy(update={"interval": Interval(0.005, 0.03)})) == "+1.0 [+0.5, +3.0]"
 
 
-def test_a_section_names_its_command_and_the_defects(tables: Any) -> None:
-    pages = tables("lib.pages")
+def test_a_section_names_its_command_and_the_defects() -> None:
     study = SimpleNamespace(form=form_of("real"), standard=lambda *_: None)
     study.form.standards = {"VTAB": ("a", "b")}
     text = pages.section(study, "hp_table_10", pages.ALL["hp_table_10"].parts(study))
@@ -93,8 +87,7 @@ def test_a_section_names_its_command_and_the_defects(tables: Any) -> None:
     assert "COCO recalls are on training photos" in text and "VTAB acc@1 (–, 2 sets)" in text
 
 
-def test_a_claim_has_a_direction_and_a_confirmation_is_never_a_refutation(tables: Any) -> None:
-    findings = tables("lib.findings")
+def test_a_claim_has_a_direction_and_a_confirmation_is_never_a_refutation() -> None:
     up = Change(difference=0.15, interval=Interval(0.1, 0.2))
     assert (findings.verdict(+1, up), findings.verdict(-1, up)) == ("holds", "**fails**")
     unclear = up.model_copy(update={"interval": Interval(-0.1, 0.4)})
@@ -112,23 +105,22 @@ def test_a_claim_has_a_direction_and_a_confirmation_is_never_a_refutation(tables
 # ---------------------------------------------------------------------------- every table, every number
 
 
-def test_every_model_has_a_name_of_its_own(tables: Any) -> None:
+def test_every_model_has_a_name_of_its_own() -> None:
     world = SimpleNamespace(variants={"half": "half"}, name="quick")
-    jobs = {job for table in tables("lib.pages").ALL.values() for job in table.wanted(world).jobs}
+    jobs = {job for table in pages.ALL.values() for job in table.wanted(world).jobs}
     assert len({job.name for job in jobs}) == len(jobs)
     files = Counter(job.file for job in jobs if job.checkpoint)
     assert {"negclip.pt", "ce-clip.pt", "ce-clip-plus.pt", "dac-sam.pt"} <= set(files) and max(files.values()) == 1
 
 
-def test_every_published_row_fits_its_table(tables: Any) -> None:
-    published, specs = tables("lib.published"), tables("lib.tables")
+def test_every_published_row_fits_its_table() -> None:
     widths = {"hp_table_1": 8, "hp_table_2": 3, "hp_table_3": 8, "hp_table_9": 2, "hp_table_10": 8}
     widths |= {name: len(columns) for name, columns in specs.CE_COLUMNS.items()}
     widths |= {"ce_table_4": 5, "ce_table_5": 8}
     for name, width in widths.items():
         assert {len(row) for row in published.rows(name).values()} == {width}, name
     assert [len(published.rows(f"ce_table_{n}")) for n in (1, 2, 3)] == [16, 17, 8]  # and random chance
-    ours = {job.name for table in tables("lib.pages").ALL.values() for job in table.wanted(form_of_variants()).jobs}
+    ours = {job.name for table in pages.ALL.values() for job in table.wanted(form_of_variants()).jobs}
     for name in ("hp_table_1", "hp_table_3", "hp_table_9", "hp_table_10", "ce_table_4", "ce_table_5"):
         assert set(published.rows(name)) - ours <= {"random chance", "people"}, name
 
@@ -137,9 +129,9 @@ def form_of_variants() -> Any:
     return SimpleNamespace(variants={}, name="quick")
 
 
-def test_published_numbers_were_copied_rightly(tables: Any) -> None:
+def test_published_numbers_were_copied_rightly() -> None:
     """By their own averages, to the rounding of what is printed; where a paper breaks its rule, the defects say so."""
-    rows = tables("lib.published").rows
+    rows = published.rows
     for name, row in rows("hp_table_1").items():
         for original, augmented, drop in (row[:3], row[3:6]):
             assert drop is None or original - augmented == pytest.approx(drop, abs=0.11), name
@@ -162,9 +154,9 @@ def test_published_numbers_were_copied_rightly(tables: Any) -> None:
     assert sum(rows("ce_table_1")["ce-clip-plus"][2:11]) / 9 == pytest.approx(76.7, abs=0.1)  # nine columns, not 11
 
 
-def test_averages_of_the_text_follow_from_the_printed_tables(tables: Any) -> None:
+def test_averages_of_the_text_follow_from_the_printed_tables() -> None:
     study = SimpleNamespace(form=form_of(), numbers=lambda *_: made_up(0.7), mean_scores=lambda *_: {})
-    (table,) = tables("lib.findings").quoted(study)
+    (table,) = findings.quoted(study)
     shown = [line.split(" | ")[1:3] for line in table.splitlines()[2:]]
     assert len(shown) == 6
     for said, recomputed in shown:
@@ -174,13 +166,13 @@ def test_averages_of_the_text_follow_from_the_printed_tables(tables: Any) -> Non
 
 
 @pytest.mark.slow
-def test_frequencies_of_phrases_are_those_of_the_released_files(tables: Any) -> None:
+def test_frequencies_of_phrases_are_those_of_the_released_files() -> None:
     source = ROOT.parent / "shared" / "data" / "vl_checklist"
     if not source.is_dir():
         pytest.skip("needs VL-CheckList's files")
     from equipoise.benchmarks.replace.build import LEXICON, read_triples
 
-    counts = tables("lib.published").rows("hp_tables_4_to_6")
+    counts = published.rows("hp_tables_4_to_6")
     assert sum(row[0] for row in counts.values()) == 27_443
     found: Counter[str] = Counter()
     for split in LEXICON:
@@ -215,10 +207,7 @@ def run_of(tags: list[tuple[dict[str, str], int, int]], **benchmark: Any) -> Loa
     return LoadedRun(Path("run"), (record,), outcomes_of(rows))  # type: ignore[arg-type]
 
 
-def study_with(
-    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: Any, runs: dict[str, LoadedRun]
-) -> Any:
-    study = tables("lib.study")
+def study_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: Any, runs: dict[str, LoadedRun]) -> Any:
     form = form_of()
     form.columns, form.trains = columns, lambda job: False
     for name in runs:
@@ -239,9 +228,7 @@ def mean_of(study: Any, run: LoadedRun, path: Any, least: int) -> Any:
 RULE = {"ce_clip": SimpleNamespace(over=("split",), least=1)}
 
 
-def test_a_part_of_a_benchmark_is_averaged_by_the_papers_rule(
-    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_of_a_benchmark_is_averaged_by_the_papers_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SugarCrepe's "replace" is the mean of three splits, VL-CheckList's "relation" that of two columns."""
     parts = [("replace_obj", 86, 160), ("replace_att", 24, 40), ("replace_rel", 46, 80), ("add_obj", 1, 1)]
     sugar = run_of([({"split": s, "group": s.split("_")[0]}, right, of) for s, right, of in parts], averages=RULE)
@@ -251,17 +238,15 @@ def test_a_part_of_a_benchmark_is_averaged_by_the_papers_rule(
         [({"type": "Relation", "column": c, "test": c}, right, of) for c, right, of in vl], averages=rule
     )
     runs = {"sugarcrepe": sugar, "vl-checklist": checklist}
-    study = study_with(tables, tmp_path, monkeypatch, tables("lib.real").COLUMNS, runs)
-    base = tables("lib.jobs").BASE
+    study = study_with(tmp_path, monkeypatch, real.COLUMNS, runs)
+    base = jobs.BASE
     assert study.numbers(base, "SC replace")["original"] == pytest.approx((86 / 160 + 24 / 40 + 46 / 80) / 3)
     assert study.numbers(base, "VL relation")["original"] == pytest.approx((0.2 + 0.67) / 2)
     assert study.numbers(base, "VL-CheckList")["original"] == pytest.approx((0.2 + 0.67) / 2)
     assert study.numbers(base, "SC swap") is None  # no item: a dash
 
 
-def test_valse_on_the_world_is_the_mean_of_its_five_columns(
-    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_valse_on_the_world_is_the_mean_of_its_five_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shares = {"unseen": [("absence", 18, 100), ("number", 64, 100)], "relations": [("relation", 156, 200)],
               "actions": [("action", 88, 100)], "objects": [("kind", 84, 100)],
               "attributes": [("colour", 82, 100), ("texture", 6, 10), ("size", 8, 10)]}  # fmt: skip
@@ -269,19 +254,17 @@ def test_valse_on_the_world_is_the_mean_of_its_five_columns(
         test: run_of([({"type": t, "split": test}, right, of) for t, right, of in listed], name=test)
         for test, listed in shares.items()
     }
-    study = study_with(tables, tmp_path, monkeypatch, tables("lib.world").COLUMNS, runs)
-    base = tables("lib.jobs").BASE
+    study = study_with(tmp_path, monkeypatch, world.COLUMNS, runs)
+    base = jobs.BASE
     assert study.numbers(base, "VALSE")["original"] == pytest.approx((0.18 + 0.64 + 0.78 + 0.88 + 0.84) / 5)
     assert study.numbers(base, "VL-CheckList")["original"] == pytest.approx((0.82 + 0.6 + 0.8 + 0.84 + 0.78 + 0.88) / 6)
     assert study.numbers(base, "VL attribute")["original"] == pytest.approx((0.82 + 0.6 + 0.8) / 3)
 
 
-def test_a_column_without_a_large_enough_group_is_a_dash(
-    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_column_without_a_large_enough_group_is_a_dash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = run_of([({"pair": "a"}, 3, 5)], macro=("pair",), least=25)
-    study = study_with(tables, tmp_path, monkeypatch, tables("lib.real").COLUMNS, {"aro-vg-a": few})
-    base = tables("lib.jobs").BASE
+    study = study_with(tmp_path, monkeypatch, real.COLUMNS, {"aro-vg-a": few})
+    base = jobs.BASE
     assert study.numbers(base, "ARO attribution") is None and study.difference(base, base, "ARO attribution") is None
     assert study.mean_scores(base, "ARO attribution") == {}
 
@@ -297,8 +280,7 @@ class Photos:
         return self.content[path]
 
 
-def test_another_base_item_or_photo_is_another_folder(tables: Any, tmp_path: Path) -> None:
-    study, jobs = tables("lib.study"), tables("lib.jobs")
+def test_another_base_item_or_photo_is_another_folder(tmp_path: Path) -> None:
     item = Item(id="1", image=ImageRef(path="a.jpg"), caption="a cat", negatives=(Text(text="a dog"),))
     plain: dict[str, Any] = {"weights": "w", "items": item, "photo": b"1", "test": item, "test_photo": b"1"}
 
@@ -322,11 +304,9 @@ def test_another_base_item_or_photo_is_another_folder(tables: Any, tmp_path: Pat
         assert folders(**changed)[0] == model and folders(**changed)[1] != run, changed
 
 
-def test_another_world_is_drawn_into_another_folder(
-    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_world_is_drawn_into_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file that draws it or its base counts: the package's and the two scripts'."""
-    world, base = tables("lib.world"), tables("lib.jobs").BASE
+    base = jobs.BASE
     before = world.World(tmp_path, 160, 150)
     known = (before.folder, before.weights(base))
     real = world.sha256_file
@@ -341,9 +321,8 @@ def test_another_world_is_drawn_into_another_folder(
 # ---------------------------------------------------------------------------- the forms
 
 
-def test_rows_named_after_papers_say_what_they_are(tables: Any, tmp_path: Path) -> None:
-    jobs = tables("lib.jobs")
-    world, real = tables("lib.world").World(tmp_path, 160, 150), tables("lib.real").Real(tmp_path)
+def test_rows_named_after_papers_say_what_they_are(tmp_path: Path) -> None:
+    world, real = World(tmp_path, 160, 150), Real(tmp_path)
     assert world.label(jobs.NEGCLIP) == real.label(jobs.NEGCLIP) == "NegCLIP (loss only, our data)"
     assert world.label(jobs.HN) == real.label(jobs.HN) == "Our HN"
     (tmp_path / "checkpoints").mkdir()
@@ -352,28 +331,25 @@ def test_rows_named_after_papers_say_what_they_are(tables: Any, tmp_path: Path) 
     assert "loss only" in world.prior() and "loss only" in real.prior() and "world" not in real.prior()
 
 
-def test_every_batch_of_a_small_world_can_be_filled(tables: Any, tmp_path: Path) -> None:
-    world = tables("lib.world").World(tmp_path, 160, 150, share=0.02)
-    jobs = {job for table in tables("lib.pages").ALL.values() for job in table.wanted(world).jobs if job.recipe}
+def test_every_batch_of_a_small_world_can_be_filled(tmp_path: Path) -> None:
+    world = World(tmp_path, 160, 150, share=0.02)
+    jobs = {job for table in pages.ALL.values() for job in table.wanted(world).jobs if job.recipe}
     assert max(world.recipe(job, 0).batch_size for job in jobs) <= 60  # of 240 items, half of them swaps
 
 
-def test_missing_peft_is_said_before_anything_is_made(
-    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = tables("lib.study")
+def test_missing_peft_is_said_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "find_spec", lambda name: None)
-    form = tables("lib.world").World(tmp_path, 160, 150)
+    form = World(tmp_path, 160, 150)
     monkeypatch.setattr(form, "prepare", lambda *_: pytest.fail("the world was drawn before"))
     with pytest.raises(UserError, match=r"svlc, svlc-pos, dac: .*pip install 'equipoise\[lora\]'"):
-        study.Study(form, tmp_path / "out").prepare([tables("lib.pages").ALL["hp_table_1"].wanted(form)])
+        study.Study(form, tmp_path / "out").prepare([pages.ALL["hp_table_1"].wanted(form)])
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["hp_table_1", "ce_table_1", "hp_table_10"])
-def test_the_real_form_says_what_is_missing_and_how_to_get_it(tables: Any, tmp_path: Path, name: str) -> None:
-    form = tables("lib.real").Real(tmp_path)
-    wanted = tables("lib.pages").ALL[name].wanted(form)
+def test_the_real_form_says_what_is_missing_and_how_to_get_it(tmp_path: Path, name: str) -> None:
+    form = Real(tmp_path)
+    wanted = pages.ALL[name].wanted(form)
     with pytest.raises(UserError) as error:
         form.prepare(wanted.jobs, {"replace", "swap"}, wanted.standards, 1)
     told = str(error.value)
@@ -388,17 +364,16 @@ def test_the_real_form_says_what_is_missing_and_how_to_get_it(tables: Any, tmp_p
         assert part in told
 
 
-def test_an_option_reaches_every_training_but_what_makes_the_row(tables: Any, tmp_path: Path) -> None:
-    jobs, options = tables("lib.jobs"), {"batch_size": "200", "hn_weight": "0.3"}
-    for form in (tables("lib.real").Real(tmp_path, options), tables("lib.world").World(tmp_path, 160, 150, 1, options)):
+def test_an_option_reaches_every_training_but_what_makes_the_row(tmp_path: Path) -> None:
+    options = {"batch_size": "200", "hn_weight": "0.3"}
+    for form in (Real(tmp_path, options), World(tmp_path, 160, 150, 1, options)):
         recipes = [form.recipe(job, 0) for job in (jobs.HP_HN, jobs.RATIOS[2])]
         assert [recipe.batch_size for recipe in recipes] == [200, 200]
         assert [str(recipe.describe()).count("0.3") > 0 for recipe in recipes] == [True, False]
 
 
-def test_what_is_there_is_not_asked_for(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_there_is_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """VL-CheckList's folder has REPLACE's texts; annotations without photos; a folder that holds something else."""
-    real = tables("lib.real")
     monkeypatch.setattr(real, "_loaded", lambda name, source: (([], None), "no" if source.name == "swap" else ""))
     form = real.Real(tmp_path)
     for folder in ("vl_checklist", "swap"):
@@ -412,8 +387,7 @@ def test_what_is_there_is_not_asked_for(tables: Any, tmp_path: Path, monkeypatch
     assert form._images("replace") == tmp_path / "vl_checklist" / "images" / "vg"
 
 
-def test_table_8_names_the_papers_models_and_loads_those_that_are_there(tables: Any, tmp_path: Path) -> None:
-    real, jobs = tables("lib.real"), tables("lib.jobs")
+def test_table_8_names_the_papers_models_and_loads_those_that_are_there(tmp_path: Path) -> None:
     form = real.Real(tmp_path)
     variants = [jobs.variant(name, label) for name, label in form.variants.items()]
     assert len(variants) == 14 and not any(map(form.can, variants))
@@ -426,9 +400,9 @@ def test_table_8_names_the_papers_models_and_loads_those_that_are_there(tables: 
     assert specs == [f"hf:{tmp_path}/CLIP-ViT-g-14", rn101, f"itm:{tmp_path}/xvlm-16m/16m.pth"]
 
 
-def test_ce_clip_plus_is_trained_on_several_sources_where_they_are(tables: Any, tmp_path: Path) -> None:
+def test_ce_clip_plus_is_trained_on_several_sources_where_they_are(tmp_path: Path) -> None:
     """CC3M's own table, without a header, perturbed; its photos in shards of img2dataset."""
-    real, job = tables("lib.real"), tables("lib.jobs").CE_PLUS
+    job = jobs.CE_PLUS
     form = real.Real(tmp_path)
     assert not form.can(job)
     for name, image in (("cc3m", "000000000.jpg"), ("coco", "a.jpg")):
@@ -441,8 +415,7 @@ def test_ce_clip_plus_is_trained_on_several_sources_where_they_are(tables: Any, 
     assert {item.id: photos.read(item.image.path) for item in items} == {"cc3m/1": b"cc3m", "coco/1": b"coco"}
 
 
-def test_the_real_form_says_how_long_it_takes(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, jobs = tables("lib.real"), tables("lib.jobs")
+def test_the_real_form_says_how_long_it_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "captions.jsonl").write_text("{}\n" * 51_200)
     monkeypatch.setattr(real.os, "cpu_count", lambda: 10)
     told = real.Real(tmp_path).time([jobs.BASE, jobs.HN, jobs.HP_HN, jobs.CE_PLUS], ["swap"])
@@ -454,18 +427,15 @@ def test_the_real_form_says_how_long_it_takes(tables: Any, tmp_path: Path, monke
 @pytest.mark.parametrize(
     "name, file", [("NEGCLIP", "negclip"), ("CE_PLUS", "ce-clip-plus"), ("CE_RELEASED", "ce-clip")]
 )
-def test_the_real_form_takes_a_published_checkpoint_where_it_is(
-    tables: Any, tmp_path: Path, name: str, file: str
-) -> None:
-    form, job = tables("lib.real").Real(tmp_path), getattr(tables("lib.jobs"), name)
+def test_the_real_form_takes_a_published_checkpoint_where_it_is(tmp_path: Path, name: str, file: str) -> None:
+    form, job = Real(tmp_path), getattr(jobs, name)
     assert form.can(job) == form.trains(job) == (name == "NEGCLIP")
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "checkpoints" / f"{file}.pt").touch()
     assert form.can(job) and not form.trains(job)
 
 
-def test_the_page_shows_table_1_and_links_to_the_others(tables: Any) -> None:
-    table = tables("table")
+def test_the_page_shows_table_1_and_links_to_the_others() -> None:
     made = {"hp_table_1": ["| model | REPLACE |\n| --- | ---: |\n| *Our HN, published* | *1.0* |", "A note."],
             "ce_table_6": ["| model | n |\n| --- | ---: |\n| `control` | 2 |", "Of sizes."]}  # fmt: skip
     text, files = table.page_of(made, "# Head", "")
@@ -479,10 +449,7 @@ def test_the_page_shows_table_1_and_links_to_the_others(tables: Any) -> None:
     assert "\n- Hard positives, Table 1 (a to d): drops were rounded" in text
 
 
-def test_only_the_whole_quick_form_writes_into_docs(
-    tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = tables("table")
+def test_only_the_whole_quick_form_writes_into_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "keep", lambda *_: None)
     pages = {}
     for name, share in (("real", 1.0), ("quick", 0.5), ("quick", 1.0)):
@@ -507,11 +474,10 @@ def recompute(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_cells_are_recomputed_from_kept_scores(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_are_recomputed_from_kept_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a script that imports nothing of ours: what it agrees with, and that it sees a wrong cell."""
     source = (ROOT / "studies" / "recompute.py").read_text()
     assert not re.search(r"^\s*(import|from) (equipoise|studies)", source, re.M)
-    keep, study = tables("lib.keep"), tables("lib.study")
     rng = np.random.default_rng(0)
     rows = [
         ItemScores(id=str(k), image=f"p{k // 2}", caption=c, negatives=[n], positives=[p], tags={"type": "colour"})
@@ -519,7 +485,7 @@ def test_cells_are_recomputed_from_kept_scores(tables: Any, tmp_path: Path, monk
     ]
     record: Any = SimpleNamespace(benchmark=SimpleNamespace(name="swap"), published=None)
     run = LoadedRun(tmp_path, (record,), outcomes_of(rows))
-    task = study.Task(tables("lib.jobs").HN, 0, ("swap",))
+    task = study.Task(jobs.HN, 0, ("swap",))
     (tmp_path / "result.json").touch()
     monkeypatch.setattr(keep, "load_run", lambda folder: run)
     made = SimpleNamespace(
@@ -527,7 +493,6 @@ def test_cells_are_recomputed_from_kept_scores(tables: Any, tmp_path: Path, monk
     )
     keep.keep(made, [], tmp_path / "scores.npz")
     numbers = study.average([run])
-    show = tables("lib.show")
     shown = [show.cell(numbers, metric) for metric in ("original", "augmented", "drop", "brittleness")]
     heads = ["model", *(f"SWAP {name} (n = 400)" for name in ("Orig.", "Aug.", "drop ↓", "Brit. ↓"))]
     page = tmp_path / "tables" / "hp_table_1.tsv"
@@ -549,12 +514,10 @@ def test_twenty_cells_of_the_page_are_what_the_kept_scores_give() -> None:
 
 
 @pytest.mark.slow
-def test_one_table_from_end_to_end(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table, jobs = tables("table"), tables("lib.jobs")
-    specs = tables("lib.tables")
+def test_one_table_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     columns = (("c ↑", "REPLACE", "c"), ("n ↓", "REPLACE", "n"), ("p ↑", "REPLACE", "p"))
     small = specs.mean_scores("hp_table_2", "Table 2", (jobs.BASE, jobs.HP_HN), columns, "")
-    monkeypatch.setitem(tables("lib.pages").ALL, "hp_table_2", small)
+    monkeypatch.setitem(pages.ALL, "hp_table_2", small)
     monkeypatch.setattr(sys, "argv", ["x", "hp_table_2", "--share", "0.011", "--steps", "2", "--out", str(tmp_path)])
     for _ in range(2):  # the second time reads
         with pytest.raises(SystemExit) as ended:
@@ -564,4 +527,4 @@ def test_one_table_from_end_to_end(tables: Any, tmp_path: Path, monkeypatch: pyt
         assert "| *Our HP+HN, published* | *0.232* | *0.220* | *0.231* |" in text
         models = sorted(path.name.rpartition("-")[0] for path in (tmp_path / "quick" / "models").iterdir())
         assert models == ["base-0", "hp-hn-0"]
-        monkeypatch.setattr(tables("lib.study").Study, "make", lambda *_: pytest.fail("made twice"))
+        monkeypatch.setattr(study.Study, "make", lambda *_: pytest.fail("made twice"))
