@@ -45,15 +45,14 @@ def test_it_is_averaged_as_the_shares_are() -> None:
     summary, mean = summarise(outcomes, resamples=10), Averages(outcomes, resamples=10).macro(("split",))
     assert summary.overall.chance["original"] == pytest.approx((1 / 2 + 1 / 4 + 1 / 3 + 1 / 2) / 4)
     assert summary.overall.chance["augmented"] == pytest.approx((1 / 3 + 1 / 6) / 2)  # of those with a positive
-    assert summary.by["split"]["a"].chance == pytest.approx(
-        {"original": 3 / 8, "augmented": 1 / 3, "brittleness": 1 / 3}
-    )
+    split = summary.by["split"]["a"].chance
+    assert [split[name] for name in ("original", "augmented", "brittleness")] == pytest.approx([3 / 8, 1 / 3, 1 / 3])
     assert mean is not None and mean.chance["original"] == pytest.approx((3 / 8 + 5 / 12) / 2)
     only = summarise(outcomes_of([row("1", 0, 3)]), resamples=10).overall
-    assert only.chance == {"original": 0.25}
+    assert only.chance["original"] == 0.25 and "augmented" not in only.chance
     one = only.metrics["original"].model_copy(update={"chance": None})
     unknown = only.model_copy(update={"metrics": {"original": one}})
-    assert chance_line(only, {}) == "by chance (an item's texts in random order): Orig. 25.0"
+    assert chance_line(only, {}).startswith("by chance (an item's texts in random order): Orig. 25.0")
     assert chance_line(unknown, {"original": 0.5}).endswith("Orig. 50.0")
 
 

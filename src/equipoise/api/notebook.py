@@ -6,11 +6,11 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from equipoise.evaluation.metrics import METRICS
+from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.record import Interval, Numbers
 from equipoise.report.tables import Line, percent
 
-HEADLINE = ("original", "augmented", "brittleness", "accuracy", "right_every_time", "order_flips", "wording_flips")
+HEADLINE = (*SHARES, "accuracy", "right_every_time", "order_flips", "wording_flips")
 _BAR = "#7aa6d8"
 
 

@@ -72,9 +72,9 @@ def describe(benchmark: Benchmark, ceilings: Ceilings | None = None) -> str:
 
 
 def _metrics(benchmark: Benchmark) -> list[str]:
-    plain = "Original accuracy; where items have hard positives also Augmented accuracy, drop and Brittleness"
+    plain = "Original accuracy; where items have hard positives also those of rewordings, such as Brittleness"
     if "group" in benchmark.chance or "image" in benchmark.chance:  # two images and two captions
-        plain += "; of images too: Image-Original accuracy, text, image and group score"
+        plain += "; of images too, such as Image-Original accuracy and group score"
     return [plain, *(f"{name}: {PAPER_METRICS.get(name, '')}" for name in benchmark.metrics)]
 
 

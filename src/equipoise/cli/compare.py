@@ -24,8 +24,8 @@ def compare(
         None,
         metavar="METRIC:POINTS",
         help="exit 1 if the whole 95% interval of a run's loss against the first lies above POINTS percentage "
-        "points. METRIC: original, augmented (lower is worse), "
-        "brittleness, drop (higher is worse). May be given several times",
+        "points. METRIC: its name in --json, such as augmented (lower is worse) or brittleness (higher is worse). May "
+        "be given several times",
     ),
     fail_unless_shown: list[str] | None = typer.Option(
         None,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -99,14 +99,17 @@ def _matched(item: ItemScores) -> bool:
     return math.fsum(value / len(totals) for value in totals) > 0
 
 
+_column = cache(attrgetter)  # one function a column of `Outcomes`, so that metrics of the same items are found
+
+
 def _share(
     name: str, short: str, title: str, meaning: str, wins: Each | str, counts: str, chance: Each | None = None,
     **more: Any,
 ) -> Metric:  # fmt: skip
     """A row whose outcomes are columns of `Outcomes`, by their names; a function where they are made of several."""
-    won = attrgetter(wins) if isinstance(wins, str) else wins
+    won = _column(wins) if isinstance(wins, str) else wins
     about: dict[str, Any] = {"name": name, "short": short, "title": title, "meaning": meaning}
-    return Metric(**about, wins=won, counts=attrgetter(counts), chance=chance, **more)
+    return Metric(**about, wins=won, counts=_column(counts), chance=chance, **more)
 
 
 Ask = Callable[[Sequence[answers.Answer]], float | None]
@@ -221,6 +224,7 @@ METRICS: dict[str, Metric] = {row.name: row for row in ROWS}  # in the order of 
 ALWAYS = ("original", "augmented", "brittleness", "drop")  # of texts: a column in every table of items
 OUTCOME_SIDES = ("texts", "images", "answers", "sets")
 SHARES = tuple(row.name for row in ROWS if row.side == "texts" and row.less is None)  # of the texts, of all items
+OF_POSITIVES = tuple(row for row in ROWS if row.counts is _column("has_positive"))  # on the items that have a positive
 
 
 def _info(name: str, title: str, meaning: str, side: Side = "sets", unit: Unit = "share") -> MetricInfo:

@@ -28,7 +28,6 @@ from equipoise.evaluation.scoring import default_batch, default_workers, score_i
 
 log = logging.getLogger("equipoise")
 
-NAMES = ("original", "augmented", "brittleness", "drop")
 BEST = "equipoise-best"
 Numbers = Mapping[str, Number]
 
@@ -90,7 +89,7 @@ class Watched:
             loaded(ready)
             rows = self._rows(ready)
         numbers = summarise(outcomes_of(rows)).overall.metrics
-        return {name: numbers[name] for name in NAMES if name in numbers}
+        return {name: numbers[name] for name, row in METRICS.items() if row.side == "texts" and name in numbers}
 
     def _rows(self, model: Any) -> list[Any]:
         rows: list[object] = []

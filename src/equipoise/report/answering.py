@@ -20,7 +20,7 @@ from equipoise.evaluation import answers
 from equipoise.evaluation.answers import VARIANTS, Answer
 from equipoise.evaluation.asking.variants import Asked, parse_ask, questions
 from equipoise.evaluation.averages import summarise
-from equipoise.evaluation.metrics import METRICS, Metric, of_answers, shown
+from equipoise.evaluation.metrics import METRICS, SHARES, Metric, of_answers, shown
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.evaluation.results import Shown, read_shown
@@ -79,7 +79,7 @@ def _card(run: Answered, seed: int, images: Path | None) -> dict[str, object]:
     lacking = [what for name, what in _TELLS.items() if numbers[name] is None]
     return {
         "label": label, "sentence": f"{sentence}.", "noise": noise_words(numbers),
-        "rows": [*answer_rows(numbers, ("original", "augmented", "brittleness")), *answer_rows(numbers)],
+        "rows": [*answer_rows(numbers, SHARES), *answer_rows(numbers)],
         "panel": _panel(run.rows, seed), "changed": f"{len(changed):,}", "total": f"{len(run.rows):,}",
         "gallery": _gallery(run, changed, seed, images), "line": f"{sentence}; equipoise {__version__}",
         "notes": published.notes if published else [],

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from equipoise.evaluation.metrics import MetricInfo, info, shown
+from equipoise.evaluation.metrics import METRICS, OF_POSITIVES, MetricInfo, info, shown
 from equipoise.evaluation.record import (
     BlindNumbers,
     Interval,
@@ -22,7 +22,11 @@ from equipoise.evaluation.record import (
 from equipoise.report import Format, columns_shown, csv_text, grid
 
 POSITIVES = "n pos."  # a column after n, where some items have no positive
-OF_THOSE = f"{POSITIVES}: items with a positive; Aug., Brittleness and drop (their own Orig. minus Aug.) are over those"
+*_OTHERS, _LAST = [
+    row.short if row.less is None else f"{row.short} (their own Orig. minus {METRICS[row.less].short})"
+    for row in OF_POSITIVES
+]
+OF_THOSE = f"{POSITIVES}: items with a positive; {', '.join(_OTHERS)} and {_LAST} are over those"
 FEW = 20  # items; below this a share says nothing
 GAIN = "gain over the best:"  # before the gains, in a caption
 BLIND = ("best blind", "gain")  # Orig. without the image, and how much more the model gets
