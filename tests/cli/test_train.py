@@ -46,6 +46,12 @@ def test_train_has_help_for_itself_and_for_a_recipe(run: Run, monkeypatch: pytes
     assert "--items" in run("train", "--quick", "--help")[1]
 
 
+@pytest.mark.parametrize(("option", "suggested"), [("--steps", "max_steps"), ("--hn-wight", "hn_weight")])
+def test_a_wrong_option_suggests_one_that_the_recipe_has(run: Run, option: str, suggested: str) -> None:
+    code, _, error = run("train", "hard_positives_kamath_2024", option, "3")
+    assert code == 2 and option in error and f"--set {suggested}=" in error
+
+
 TRAIN_ON = ("--items", "items.jsonl", "--images", "photos", "--model", "world", "--out", "run")
 TRAIN = ("train", "hn_only", "--quick", *TRAIN_ON)
 

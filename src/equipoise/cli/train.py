@@ -52,9 +52,9 @@ class _Recipes(typer.core.TyperGroup):
         for word in rest:
             option = word.partition("=")[0]
             if option.startswith("--") and option not in known and not get_close_matches(option, known, 1, 0.8):
-                name = option[2:].replace("-", "_")
                 raise UserError(
-                    f"No such option: {option}. Options of a recipe are given with --set, e.g. --set {name}=3"
+                    f"No such option: {option}. Options of a recipe are given with --set, e.g. --set "
+                    f"{_nearest(recipe, option[2:].replace('-', '_'))}=VALUE"
                 )
         if "--help" in rest:
             command = copy.copy(command)
@@ -192,6 +192,15 @@ def _changed(paper: Recipe, quick: Recipe) -> str:
     pairs = [(name, setting_of(paper, name), setting_of(quick, name)) for name in SETTINGS]
     shown = [f"{name}={written(new)} ({written(old)})" for name, old, new in pairs if new != old]
     return f"--quick sets {', '.join(shown)}; in brackets the recipe's own" if shown else "--quick changes nothing here"
+
+
+def _nearest(recipe: str, name: str) -> str:
+    """The recipe's option that a wrong name resembles most; max_steps, which all have, if none does."""
+    from equipoise.train.recipes import about
+
+    facts: dict[str, Any] = about(recipe)
+    names: list[str] = [option["name"] for option in facts["options"]]
+    return next(iter(get_close_matches(name, names, 1)), "max_steps")
 
 
 def _help(recipe: str) -> str:

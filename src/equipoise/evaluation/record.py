@@ -318,12 +318,13 @@ class RunRecord(_Part):
 
 
 class Column(NamedTuple):
-    """How `compare` shows a field of `Change`: a column of its table of tests."""
+    """How `compare` shows a field of `Change`: a column of its table of tests, and of --format csv, md and latex."""
 
     head: str
     form: Literal["points", "detectable", "p", "number"] = "points"
     about: str = ""  # for the caption
     always: bool = True  # False: left out where no change has a value
+    exported: bool = True  # False: not in the other formats; --json has every field
 
 
 class Change(_Part):
@@ -346,8 +347,8 @@ class Change(_Part):
         ),
     ] = None
     # standard errors: other images, these seeds; other seeds (None: each side is one run)
-    image_error: Annotated[float | None, Column("error: images")] = None
-    seed_error: Annotated[float | None, Column("seeds", always=False)] = None
+    image_error: Annotated[float | None, Column("error: images", exported=False)] = None
+    seed_error: Annotated[float | None, Column("seeds", always=False, exported=False)] = None
     own: MetricInfo | None = None  # of a metric of the user's own: what it is
 
     @computed_field  # type: ignore[prop-decorator]

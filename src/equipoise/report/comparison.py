@@ -96,6 +96,14 @@ def change_rows(comparisons: Sequence[Comparison]) -> list[dict[str, object]]:
     ]
 
 
+_COLUMNS = {
+    name: column
+    for name, field in Change.model_fields.items()
+    for column in field.metadata
+    if isinstance(column, Column)
+}
+_CALLED = {"adjusted": "p_corrected"}  # the names of fields in other formats
+_EXPORTED = {_CALLED.get(name, name): (name, column) for name, column in _COLUMNS.items() if column.exported}
 _PAPER = ("benchmark", "after", "metric", "n", "change", "p_corrected", "verdict")  # columns of Markdown and LaTeX
 
 
@@ -104,7 +112,7 @@ def render_rows(comparisons: Sequence[Comparison], form: Format, columns: Sequen
     rows = change_rows(comparisons)
     for row, (name, change) in zip(rows, ((n, c) for one in comparisons for n, c in one.changes.items()), strict=True):
         metric = info(name, change)
-        row |= {"detectable": None if change.detectable is None else 100 * change.detectable}
+        row |= _exported(change)
         row |= {"title": metric.title, "change": change_words(change.model_copy(update={"adjusted": None}))}
         row |= {"verdict": judged(metric, change)}
     known = [name for name in rows[0] if name != "title"]
@@ -120,9 +128,19 @@ def render_rows(comparisons: Sequence[Comparison], form: Format, columns: Sequen
     return grid(form, heads, cells, f"points, after minus before [95% interval]; significant: {VERDICT}")
 
 
+def _exported(change: Change) -> dict[str, float | None]:
+    """Its columns for other programs; shares in points."""
+    values = {}
+    for called, (name, column) in _EXPORTED.items():
+        value = getattr(change, name)
+        in_points = value is not None and column.form in ("points", "detectable")
+        values[called] = 100 * value if in_points else value
+    return values
+
+
 def _cell(name: str, value: Any) -> str:
-    if name in ("p", "p_corrected"):
-        return _p(value)
+    if name in _EXPORTED and (form := _EXPORTED[name][1].form) in ("p", "number"):
+        return _FORMS[form](value)
     return "-" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
@@ -197,14 +215,6 @@ def points(change: Change | None) -> str:
     low, high = map(signed, change.interval)
     mark = "*" if change.significant else " " if change.clear else "~"
     return f"{signed(change.difference)} [{low}, {high}]{mark}"
-
-
-_COLUMNS = {
-    name: column
-    for name, field in Change.model_fields.items()
-    for column in field.metadata
-    if isinstance(column, Column)
-}
 
 
 def _tests(comparisons: Sequence[Comparison]) -> str:

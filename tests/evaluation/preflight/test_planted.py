@@ -17,7 +17,7 @@ from tests.evaluation.preflight.planted_texts import OF_TEXTS
 from tests.evaluation.preflight.planted_towers import BY_ANSWERS, QUIET, UNLINKED, UNLOADED
 
 from equipoise.evaluation.preflight import judging, probes, tested_model
-from equipoise.evaluation.preflight.checks import run
+from equipoise.evaluation.preflight.checks import check, run
 from equipoise.evaluation.preflight.judging import preflight
 from equipoise.models import hf
 
@@ -267,6 +267,14 @@ def test_a_check_with_a_bug_stops_nothing() -> None:
 
     (found,) = run([_mine, _next], tested_model.TestedModel(Loader(), OWN))
     assert (found.name, found.verdict) == ("mine", "suspicious") and "KeyError" in found.found
+
+
+def test_a_check_without_its_table_says_which_is_missing() -> None:
+    def _outer_spaces(tested: tested_model.TestedModel) -> Any:
+        return check("outer spaces", None, "", "fine")
+
+    (found,) = run([_outer_spaces], tested_model.TestedModel(Loader(), OWN))
+    assert 'data/checks.toml has no ["outer spaces"]' in found.found
 
 
 @pytest.mark.parametrize("right", [Loader, Pairs])

@@ -48,7 +48,9 @@ TEXTS = tomllib.loads((Path(__file__).parent / "data" / "checks.toml").read_text
 def check(name: str, number: float | None, found: str, verdict: Verdict, text: str = "") -> Check:
     """Why it matters and the fix are those of data/checks.toml under `text`, or else under the name."""
     number = None if number is None or not np.isfinite(number) else float(number)
-    words = TEXTS[text or name]
+    if (table := text or name) not in TEXTS:
+        raise LookupError(f'data/checks.toml has no ["{table}"]')
+    words = TEXTS[table]
     fix = "" if verdict == "fine" else words["fix"]
     return Check(name=name, number=number, found=found, verdict=verdict, why=words["why"], fix=fix)
 
