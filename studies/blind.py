@@ -24,8 +24,9 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemNumbers
 from equipoise.evaluation.scoring import score_items
 from equipoise.models import load_model
+from equipoise.report.tables import percent
 from studies.audits import FOLDERS
-from studies.harness import ranged, table
+from studies.harness import table
 from studies.harness.inputs import arguments, existing, needed
 
 NAMES = ("replace", "replace-clean", "sugarcrepe", "sugarcrepe-pp", "valse", "crepe", "negclip", "negbench")
@@ -36,13 +37,6 @@ HEADER = ("benchmark", "n", "chance", "length", "n-grams", "language model", "it
 
 def numbers(model: Any, items: Sequence[Item], cache: EmbeddingCache | None = None) -> ItemNumbers:
     return summarise(outcomes_of(score_items(model, items, cache=cache, batch_size=256).rows)).overall
-
-
-def cell(found: ItemNumbers, metric: str) -> str:
-    value, interval = found[metric], found.interval(metric)
-    if value is None or interval is None:
-        return "-"
-    return ranged(value, interval)
 
 
 def rows_of(name: str, folder: Path, lm: Any, sample: int) -> list[list[str]]:
@@ -63,10 +57,10 @@ def rows_of(name: str, folder: Path, lm: Any, sample: int) -> list[list[str]]:
             label,
             f"{count:,}",
             "-" if chance is None else f"{100 * chance:.1f}",
-            *(cell(one, metric) for one in found),
+            *(percent(one, metric) for one in found),
         ]
         if judged is not None:
-            row += [cell(judged, metric), f"{judged.n if metric == 'original' else judged.n_positives:,}"]
+            row += [percent(judged, metric), f"{judged.n if metric == 'original' else judged.n_positives:,}"]
         rows.append(row)
     return rows
 

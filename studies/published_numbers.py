@@ -17,7 +17,7 @@ from equipoise.core.errors import UserError
 from equipoise.evaluation.record import Interval, ItemNumbers, Metrics, Numbers
 from equipoise.published.measuring import published_run
 from equipoise.report.tables import percent
-from studies.harness import SHARED, ranged, read_rows, table
+from studies.harness import SHARED, read_rows, table
 from studies.harness.inputs import arguments
 from studies.ledger.printed import PRINTED
 
@@ -94,18 +94,11 @@ def vl_compo(data: Path) -> dict[str, float]:
 # ---------------------------------------------------------------------------- how it is shown
 
 
-def share(numbers: Numbers, name: str, digits: int = 1, interval: bool = True) -> str:
-    number, form = numbers.metrics[name], f".{digits}f"
-    if interval and number.interval is not None:
-        return ranged(number.value, number.interval, form)
-    return f"{100 * number.value:{form}}"
-
-
 def _winoground(data: Path) -> str:
     rows = []
     for name, title in WINOGROUND.items():
         found = winoground(data, name)
-        shown = [share(found, part, 2) for part in ("text", "image", "group")]
+        shown = [percent(found, part, 2) for part in ("text", "image", "group")]
         rows.append([title, *shown, " / ".join(PRINTED["winoground, paper"][name])])
     return table(("model", "text", "image", "group", "printed"), rows)
 
@@ -139,11 +132,11 @@ def _wordings(data: Path) -> str:
                 [
                     f"{title}, {'cropped' if cropped else 'whole'}",
                     percent(first, "original"),
-                    share(paper, "both_wordings"),
-                    share(paper, "one_wording"),
-                    share(paper, "pair_first"),
-                    f"{share(paper, 'noun_first', interval=False)} / {share(paper, 'predicate_first', interval=False)}",
-                    share(paper, "pair_alt"),
+                    percent(paper, "both_wordings"),
+                    percent(paper, "one_wording"),
+                    percent(paper, "pair_first"),
+                    " / ".join(f"{100 * paper.metrics[f'{word}_first'].value:.1f}" for word in ("noun", "predicate")),
+                    percent(paper, "pair_alt"),
                 ]
             )
     header = ("model, photos", "Orig.", "right in both", "right in one", "pair", "noun / predicate", "pair, alt")

@@ -8,7 +8,6 @@ whose they are, and relations least.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -17,6 +16,7 @@ from typing import overload
 
 from PIL import Image
 
+from equipoise.data.images import encoded
 from equipoise.data.items import ImageRef, Item
 from equipoise.world.draw import draw
 from equipoise.world.scenes import Object, Scene, related_pairs, sample_crowd, sample_scene
@@ -164,7 +164,5 @@ class PretrainingImages:
 
     def read(self, path: str) -> bytes:
         *_, seed, name = PurePosixPath(path).parts
-        stream = io.BytesIO()
         scene, _ = pretraining_at(int(seed), int(name.removesuffix(".png")))
-        Image.fromarray(draw(scene)).save(stream, "BMP")
-        return stream.getvalue()
+        return encoded(Image.fromarray(draw(scene)), "BMP")

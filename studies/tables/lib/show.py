@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.evaluation.record import Change, Interval, Number, Numbers
+from equipoise.report.tables import in_percent
 from studies.harness import ranged, table
 from studies.tables.lib.jobs import Job
 from studies.tables.lib.published import Rows
@@ -16,9 +17,7 @@ GONE = "–"  # the paper has this column, this form has nothing that stands for
 
 def share(value: float | None, interval: Interval | None) -> str:
     """A share in percent with its interval."""
-    if value is None:
-        return GONE
-    return f"{100 * value:.1f}" if interval is None else ranged(value, interval)
+    return GONE if value is None else in_percent(value, interval)
 
 
 def cell(numbers: Numbers | None, metric: str = "original") -> str:

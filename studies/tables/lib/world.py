@@ -18,14 +18,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
 from PIL import Image
 
 from equipoise import world
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import splits_of
 from equipoise.core.files import atomic_write, sha256_file, sha256_json
-from equipoise.data.images import ImageSource, TarImages
+from equipoise.data.images import ImageSource, TarImages, encoded
 from equipoise.data.items import Item, load_items, write_items
 from equipoise.data.readers.sets.captions import caption_set, from_items
 from equipoise.data.readers.sets.kinds import AnySet, ClassSet
@@ -194,7 +193,7 @@ class World:
                 if counts[thing.kind] < most:
                     pixels = draw(replace(scene, objects=(thing,)))
                     names.append(f"classes/{thing.kind}/{counts[thing.kind]:03d}.bmp")
-                    drawn.append(_bmp(pixels))
+                    drawn.append(encoded(Image.fromarray(pixels), "BMP"))
                     counts[thing.kind] += 1
         _write_tar(path, names, drawn)
 
@@ -305,12 +304,6 @@ def _draw(paths: Sequence[str]) -> list[bytes]:
     os.environ["OMP_NUM_THREADS"] = "1"
     drawn, pretraining = DrawnImages(), PretrainingImages()
     return [(pretraining if path.startswith("pretrain/") else drawn).read(path) for path in paths]
-
-
-def _bmp(pixels: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(pixels).save(stream, "BMP")
-    return stream.getvalue()
 
 
 def _write_tar(path: Path, names: Sequence[str], contents: Sequence[bytes]) -> None:
