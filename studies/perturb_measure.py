@@ -75,9 +75,7 @@ def main() -> None:
     for name, number in sorted(Counter(name for item in items for name in _kinds(item)).items()):
         print(f"  {number:7,} {number / count:6.1%}  {name}")
     print("\n".join(described(mix_of([found for _, found in made]), count, sum(len(item.positives) for item in items))))
-    halves = in_halves(items, images)
-    _diversity([*halves[0], *halves[1]])
-    print(f"lookup, both kinds alike: {lookup_rate(*halves):.1%} right")
+    print(f"lookup, both kinds alike: {lookup_rate(*in_halves(items, images)):.1%} right")
     for name, numbers in separability(items[:: max(1, count // 4000)]).items():
         if numbers is not None:
             one, two = (numbers[how]["accuracy"] for how in ("unpaired", "paired"))
@@ -120,7 +118,7 @@ def _print_caps(items: list[Item], images: list[str], caps: list[int]) -> None:
     for cap in (len(items), *caps):
         kept = list(cap_items(lambda: items, cap, keep_all=True))
         cells = [sum(bool(getattr(item, kind)) for item in kept) / len(kept) for kind in ("negatives", "positives")]
-        right = lookup_rate(*in_halves(kept, images), quiet=True)
+        right = lookup_rate(*in_halves(kept, images))
         lines.append([f"{cap:,}", *(f"{cell:.1%}" for cell in (*cells, right))])
     show(("texts of a substitution, at most", "a negative", "a positive", "a lookup is right"), lines)
 
@@ -161,19 +159,7 @@ def _kinds(item: Item) -> set[str]:
     return found
 
 
-def _diversity(edits: Edits) -> None:
-    for kind in ("positive", "negative"):
-        counts = Counter(pair for which, pair in edits if which == kind)
-        total, sum_, needed = sum(counts.values()), 0, 0
-        for _, number in counts.most_common():
-            sum_, needed = sum_ + number, needed + 1
-            if 2 * sum_ >= total:
-                break
-        top = ", ".join(f"{pair} {number / total:.1%}" for pair, number in counts.most_common(6))
-        print(f"replace {kind}s: {total:,} from {len(counts):,} substitutions, half of them from {needed}; {top}")
-
-
-def lookup_rate(learned: Edits, asked: Edits, quiet: bool = False) -> float:
+def lookup_rate(learned: Edits, asked: Edits) -> float:
     """How often a lookup is right; positives and negatives count alike."""
     table: dict[str, Counter[str]] = {}
     for kind, pair in learned:
@@ -185,12 +171,6 @@ def lookup_rate(learned: Edits, asked: Edits, quiet: bool = False) -> float:
         other = "negative" if kind == "positive" else "positive"
         right = sum(1.0 if c[kind] > c[other] else 0.5 if c[kind] == c[other] else 0.0 for c in known)
         rates.append((right + 0.5 * (len(mine) - len(known))) / max(1, len(mine)))
-        if quiet:
-            continue
-        print(
-            f"lookup, {kind}s: knows {len(known) / max(1, len(mine)):.1%} of {len(mine):,}, of these "
-            f"{right / max(1, len(known)):.1%} right; with a coin for the others {rates[-1]:.1%}"
-        )
     return sum(rates) / 2
 
 
