@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import logging
@@ -24,6 +25,7 @@ from equipoise.data.items import Item
 from equipoise.evaluation.preflight import judging
 from equipoise.evaluation.record import Check, RunRecord
 from equipoise.evaluation.results import read_result
+from equipoise.models import WORLD
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 SHARED_DATA = Path(os.environ.setdefault("EQUIPOISE_TEST_DATA", str(BESIDE)))
@@ -77,6 +79,26 @@ def _frozen_objects_are_not_counted() -> Iterator[None]:
     """Each command asks whether there are any: Python counts a million, for 20 ms."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "get_freeze_count", lambda: 1)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _the_shipped_model_is_read_once() -> Iterator[None]:
+    """Hundreds of tests load it, and transformers needs a tenth of a second; each gets a copy."""
+    hf = sys.modules.get("equipoise.models.hf")  # tests without torch do not wait for it
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("load_network", "load_tokenizer") if hf else ():
+            made = getattr(hf, name)
+            kept = functools.cache(made)
+
+            def loaded(folder: Path, *given: Any, made: Any = made, kept: Any = kept, **options: Any) -> Any:
+                return (
+                    copy.deepcopy(kept(folder, *given, **options))
+                    if folder == WORLD
+                    else made(folder, *given, **options)
+                )
+
+            patch.setattr(hf, name, loaded)
         yield
 
 

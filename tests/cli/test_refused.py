@@ -187,7 +187,7 @@ def test_two_evaluations_at_once(run: Run, photos: Path, tmp_path: Path) -> None
         (("eval", "items.jsonl", "--bench", "world"), "not a model: equipoise eval MODEL --bench items.jsonl"),
         (("eval", "photos/0.png", *EVAL[2:]), "checkpoint:photos/0.png?act="),
         (("eval", "py:mine:Model", "--bench", "itmes.jsonl", "--images", "photos"), "Did you mean items.jsonl?"),
-        (("eval", "py:mine:Model", "--bench", "sugarcrepe", "--images", "photos"), "with --source; `equipoise bench"),
+        (("eval", "py:mine:Model", "--bench", "sugarcrepe", "--images", "photos"), "with --source. `equipoise bench"),
         (("eval", "py:mine:Model", "--bench", "winoground", "--images", "photos"), "--source"),
         (("train", "--quick"), "train needs a recipe"),
         (("train", "py:absent:recipe"), "absent"),

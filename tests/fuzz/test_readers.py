@@ -30,7 +30,7 @@ from equipoise.evaluation.scores import read_scores
 
 sugarcrepe = registry.get("sugarcrepe")
 
-EXAMPLES = int(os.environ.get("FUZZ", "60"))
+EXAMPLES = int(os.environ.get("FUZZ", "30"))
 MOST_SECONDS = 20.0
 MOST_MEGABYTES = 1_000
 

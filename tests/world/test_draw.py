@@ -58,24 +58,27 @@ def test_a_thing_is_where_and_what_colour_the_scene_says() -> None:
     assert checked >= 30
 
 
-def clear_scenes(count: int) -> list[tuple[Scene, Object, Object]]:
-    """Scenes of two plain things in colours that no detail has."""
+Clear = list[tuple[Scene, Object, Object, NDArray[np.str_]]]
+
+
+@pytest.fixture(scope="module")
+def clear_scenes() -> Clear:
+    """Scenes of two plain things in colours that no detail has, with the colours of their pictures."""
     found = []
     number = 0
-    while len(found) < count:
+    while len(found) < 60:
         scene = sample_scene(Random(f"clear/{number}"), (0,))
         number += 1
         a, b = scene.objects
         if a.colour == b.colour or a.texture != "plain" or b.texture != "plain":
             continue
         if {a.colour, b.colour} <= {*PURE}:
-            found.append((scene, a, b))
+            found.append((scene, a, b, named(draw(scene, SIDE, clean=True))))
     return found
 
 
-def test_relations_that_hold_are_seen_in_the_pixels() -> None:
-    for scene, a, b in clear_scenes(60):
-        names = named(draw(scene, SIDE, clean=True))
+def test_relations_that_hold_are_seen_in_the_pixels(clear_scenes: Clear) -> None:
+    for _, a, b, names in clear_scenes:
         first, second = box(names == a.colour), box(names == b.colour)
         if related("left", a, b):
             assert first[2] < second[0]
@@ -89,11 +92,10 @@ def test_relations_that_hold_are_seen_in_the_pixels() -> None:
             assert second[0] < first[0] and first[2] < second[2] and second[1] < first[1] and first[3] < second[3]
 
 
-def test_sentences_judged_by_pixels_agree_with_truth() -> None:
+def test_sentences_judged_by_pixels_agree_with_truth(clear_scenes: Clear) -> None:
     """Colour sentences: the caption's colour is in the picture; a wrong one that nothing has is not."""
     judged = 0
-    for number, (scene, _, _) in enumerate(clear_scenes(60)):
-        names = named(draw(scene, SIDE, clean=True))
+    for number, (scene, _, _, names) in enumerate(clear_scenes):
         tries = (replace_attributes(scene, Random(10 * number + retry), "seen") for retry in range(10))
         case = next((case for case in tries if case is not None and case.family == "colour"), None)
         if case is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -221,8 +220,10 @@ def _counts(clusters: int, seed: int, resamples: int) -> Iterator[NDArray[np.int
     rng = np.random.default_rng(seed)
     kind = np.int32 if clusters < 2**31 else np.int64  # draws the same numbers
     for start in range(0, resamples, _chunk(clusters)):
-        drawn = (rng.integers(clusters, size=clusters, dtype=kind) for _ in range(start, resamples))
-        yield np.stack([np.bincount(draw, minlength=clusters) for draw in islice(drawn, _chunk(clusters))])
+        rows = min(_chunk(clusters), resamples - start)
+        drawn = rng.integers(clusters, size=(rows, clusters), dtype=kind)
+        drawn += clusters * np.arange(rows)[:, None]  # each resample counts in a range of its own
+        yield np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters)
 
 
 def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:

@@ -89,7 +89,7 @@ def test_ce_clips_thresholds_move_where_the_items_have_their_type(tmp_path: Path
     """All four leave zero on finetune-actions: a type without negatives keeps its start."""
     base = load_model("world", device="cpu")
     assert isinstance(base, ClipModel)
-    recipe = get_recipe("ce_clip_zhang_2024", max_steps=6, batch_size=40, lr=3e-4, warmup_steps=0)
+    recipe = get_recipe("ce_clip_zhang_2024", max_steps=3, batch_size=40, lr=3e-4, warmup_steps=0)
     items = list(world_items(split, 120))
     train(recipe, items, base, tmp_path / "run", images=DrawnImages(), hardware=Hardware(device="cpu"), show=False)
     steps = [record["parts"] for record in read_log(tmp_path / "run")]
