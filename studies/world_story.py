@@ -17,16 +17,16 @@ import numpy as np
 
 from equipoise.demo import in_lines, measure
 from equipoise.demo.numbers import Models, changes, findings, value_of
-from equipoise.demo.stories import BASE, BOTH, CONTROL, OURS, ROWS, STEPS, USUAL, Row, Story, world_story
+from equipoise.demo.stories import BASE, BOTH, CONTROL, OURS, ROWS, STEPS, USUAL, Story, StoryRow, world_story
 from equipoise.models import load_model
 from studies.coco import kept
 from studies.harness.inputs import arguments
 
 KAMATH = "hard_positives_kamath_2024"
 MORE = (  # what the photographs' tables have besides
-    Row("matched negatives", "", "hn_only", "matched"),
-    Row("usual + positives", "", KAMATH, "usual"),
-    Row("Equipoise, usual", "", OURS.recipe, "usual"),
+    StoryRow("matched negatives", "", "hn_only", "matched"),
+    StoryRow("usual + positives", "", KAMATH, "usual"),
+    StoryRow("Equipoise, usual", "", OURS.recipe, "usual"),
 )
 PHOTOS = {  # our row: the same in studies/coco/results
     USUAL.label: "hn-negclip",

@@ -15,7 +15,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "equipoise"
 GOLDEN = ROOT / "tests" / "golden" / "messages.txt"
-ERRORS = {"UserError", "ImageProblem", "Unidentified", "Refused", "Unknown", "Broken"}  # and their subclasses
+ERRORS = {
+    "UserError",
+    "ImageProblem",
+    "Unidentified",
+    "Refused",
+    "DownloadRefused",
+    "Unknown",
+    "Broken",
+}  # and their subclasses
 ADDED = {"add", "add_some", "raise_if_any"}  # methods of core.errors.Problems
 
 

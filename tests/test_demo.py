@@ -21,7 +21,7 @@ from equipoise.core.files import read_json
 from equipoise.core.run_folder import locked
 from equipoise.demo.numbers import Finetuned, Models, changes, findings, headline, steps, value_of
 from equipoise.demo.opening import chart, picture
-from equipoise.demo.stories import ROWS, USUAL, Column, Story, world_story
+from equipoise.demo.stories import ROWS, USUAL, Story, StoryColumn, world_story
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.results import LoadedRun
@@ -231,10 +231,10 @@ def test_a_setting_that_does_not_exist_is_known_at_once(own: list[str], tmp_path
 # ---------------------------------------------------------------------------- words that follow the numbers
 
 COLUMNS = (
-    Column("usual score", "", "replace", "original"),
-    Column("reworded, seen words", "", "replace", "augmented", "seen"),
-    Column("reworded, unseen words", "", "replace", "augmented", "unseen"),
-    Column("retrieval", "", "retrieval", "recall"),
+    StoryColumn("usual score", "", "replace", "original"),
+    StoryColumn("reworded, seen words", "", "replace", "augmented", "seen"),
+    StoryColumn("reworded, unseen words", "", "replace", "augmented", "unseen"),
+    StoryColumn("retrieval", "", "retrieval", "recall"),
 )
 
 

@@ -66,7 +66,7 @@ def test_missing_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(row[0], row[2]) for row in machine._devices()] == [("torch", False)]
 
 
-def device_rows(monkeypatch: pytest.MonkeyPatch, folder: Path, cards: int, torch: str) -> list[machine.Row]:
+def device_rows(monkeypatch: pytest.MonkeyPatch, folder: Path, cards: int, torch: str) -> list[machine.DoctorRow]:
     for number in range(cards):
         (folder / f"0000:0{number}").mkdir(parents=True, exist_ok=True)
         (folder / f"0000:0{number}" / "information").write_text("Model: \t NVIDIA H200\nIRQ: 5\n")

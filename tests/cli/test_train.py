@@ -31,7 +31,7 @@ def test_train_list_is_read_on_two_screens_and_names_where_the_rest_is(run: Run)
 
 
 def test_a_recipe_is_listed_with_its_summary(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(recipe_rows.recipe_rows(), "gentle", recipe_rows.Row("kamath", "Ours."))
+    monkeypatch.setitem(recipe_rows.recipe_rows(), "gentle", recipe_rows.RecipeRow("kamath", "Ours."))
     assert "gentle\n    Ours." in run("train", "list")[1]
 
 

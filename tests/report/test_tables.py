@@ -24,7 +24,7 @@ from equipoise.evaluation.record import (
     Preflight,
     RunRecord,
 )
-from equipoise.evaluation.results import Texts
+from equipoise.evaluation.results import ItemTexts
 from equipoise.report.comparison import render_compared, render_differences
 from equipoise.report.footnotes import verdict
 from equipoise.report.tables import OF_THOSE, Line, percent, render, result_rows
@@ -150,7 +150,7 @@ def test_a_significant_difference_is_marked_and_the_rule_said() -> None:
 
 
 def test_flips_have_their_image_both_margins_and_how_many_there_are() -> None:
-    texts_ = Texts(caption="a dog", positives=[], negatives=["a cat"])
+    texts_ = ItemTexts(caption="a dog", positives=[], negatives=["a cat"])
     items = [FlippedItem(str(n), f"{n}.jpg", 1.0, -0.1, 0.2, texts_) for n in range(2)]
     text = render_compared(Compared([compared()], [Flips(5, 0, 5, items, [])]))
     head = next(line for line in text.splitlines() if "became" in line and "image" in line)

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from equipoise.world.cases import MAKERS, Case
+from equipoise.world.cases import MAKERS, WorldCase
 from equipoise.world.scenes import Object, Scene, sample_acting, sample_crowd, sample_scene
 from equipoise.world.sentences import Sentence, Thing, holds, text
 from equipoise.world.vocabulary import Word, common, seen, unseen
@@ -67,7 +67,7 @@ def test_a_sentence_reads_like_one() -> None:
     assert text(Sentence("without", (cat(), HOUSE), number=common("absence", "no"))) == "a cat and no house"
 
 
-def made(test: str, count: int, synonym: str = "seen") -> list[Case]:
+def made(test: str, count: int, synonym: str = "seen") -> list[WorldCase]:
     samplers = {"count": sample_crowd, "without": sample_crowd, "replace-actions": sample_acting}
     sample = samplers.get(test.removeprefix("balanced-"), sample_scene)
     tried = (MAKERS[test](sample(Random(n)), Random(n), synonym) for n in range(6 * count))
@@ -108,7 +108,7 @@ def test_negatives_use_rare_words_too() -> None:
 
 def test_a_wrong_negative_would_be_found() -> None:
     case = made("swap", 1)[0]
-    spoiled = Case(case.scene, case.caption, case.positive, case.positive, case.test, case.family, "none", None)
+    spoiled = WorldCase(case.scene, case.caption, case.positive, case.positive, case.test, case.family, "none", None)
     assert not spoiled.right()
 
 

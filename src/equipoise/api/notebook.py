@@ -14,7 +14,7 @@ HEADLINE = (*SHARES, "accuracy", "right_every_time", "order_flips", "wording_fli
 _BAR = "#7aa6d8"
 
 
-class Table(str):
+class HtmlTable(str):
     """A table that a notebook shows without `print`."""
 
     __slots__ = ()

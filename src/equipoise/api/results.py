@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from equipoise.api.notebook import CHANGE_HEADS, Table, cell, change_cells, number_rows, share_cell, table
+from equipoise.api.notebook import CHANGE_HEADS, HtmlTable, cell, change_cells, number_rows, share_cell, table
 from equipoise.audit.page import called
 from equipoise.audit.page import verdict as verdict_of_audit
 from equipoise.core.errors import UserError, did_you_mean
@@ -149,8 +149,8 @@ class Run(Result, _Measured):
     def lines(self) -> list[Line]:
         return result_rows(self.record)
 
-    def table(self, verbose: bool = False) -> Table:
-        return Table(eval_table(self.record, "text", None, verbose))
+    def table(self, verbose: bool = False) -> HtmlTable:
+        return HtmlTable(eval_table(self.record, "text", None, verbose))
 
     @property
     def items(self) -> ItemResults:
@@ -230,8 +230,8 @@ class Measured(_Measured):
     def lines(self) -> list[Line]:
         return metrics_rows(self.summary)
 
-    def table(self) -> Table:
-        return Table(render(self.lines(), "text", "percent [95% interval, images resampled]; a tie is never a win"))
+    def table(self) -> HtmlTable:
+        return HtmlTable(render(self.lines(), "text", "percent [95% interval, images resampled]; a tie is never a win"))
 
     def __repr__(self) -> str:
         return ", ".join(
@@ -258,8 +258,8 @@ class Diff:
         asked = [comparison for comparison in self.compared.differences if metric in comparison.changes]
         return any(gate.failed for gate in check_gates([Gate(metric, by)], asked))
 
-    def table(self) -> Table:
-        return Table(render_compared(self.compared))
+    def table(self) -> HtmlTable:
+        return HtmlTable(render_compared(self.compared))
 
     def to_frame(self) -> DataFrame:
         """One row a metric: n, the difference and the ends of its 95% interval in points, p-values, the verdict."""

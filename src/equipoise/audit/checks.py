@@ -28,7 +28,7 @@ SHOWN = 5
 _TEXTS = tomllib.loads((Path(__file__).parent / "data" / "checks.toml").read_text(encoding="utf-8"))
 
 
-class Found(NamedTuple):
+class Flagged(NamedTuple):
     id: str
     kind: str  # caption, positives, negatives; "" for the whole item
     said: str
@@ -38,7 +38,7 @@ class _Kind(NamedTuple):
     """A check: `find` reads all items, or `judge` reads each text and its caption."""
 
     name: str  # in data/checks.toml
-    find: Callable[[Sequence[Item]], Iterable[Found]] | None = None
+    find: Callable[[Sequence[Item]], Iterable[Flagged]] | None = None
     judge: Callable[[Item, Text, TextChange], str | None] | None = None
     only: str = ""  # `judge` reads only the positives, or only the negatives
 
@@ -58,7 +58,7 @@ def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count:
             }
             said["sub_word"] = edits.sub_word(differs, text.edit, vocabulary)
             for name, line in said.items():
-                findings[name] += [Found(item.id, kind, f"{line}: {text.text!r}")] if line else []
+                findings[name] += [Flagged(item.id, kind, f"{line}: {text.text!r}")] if line else []
         advance(1)
     edited = sum(bool(item.positives or item.negatives) for item in items)
     of = dict.fromkeys(findings, edited) | {
@@ -71,14 +71,14 @@ def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count:
     return [counted(name, findings[name], of[name], splits) for name in findings]
 
 
-def counted(name: str, findings: list[Found], of: int, splits: dict[str, str]) -> TextCheck:
+def counted(name: str, findings: list[Flagged], of: int, splits: dict[str, str]) -> TextCheck:
     """Counts each item once; contradictions are pairs of an image and a text."""
     whole = (
         [example.id for example in findings]
         if name == "contradictions"
         else list({example.id: None for example in findings})
     )
-    different: dict[str, Found] = {}
+    different: dict[str, Flagged] = {}
     for example in findings:
         different.setdefault(example.said.split(": ", 1)[-1] if example.kind else example.said, example)
     return TextCheck(
@@ -97,24 +97,24 @@ def counted(name: str, findings: list[Found], of: int, splits: dict[str, str]) -
     )
 
 
-def _of_check(examples: Iterable[check.Example]) -> Iterator[Found]:
+def _of_check(examples: Iterable[check.CheckExample]) -> Iterator[Flagged]:
     for example in examples:
         said = example.said.removeprefix(example.id).removeprefix(":").removesuffix(f", wrong in {example.id}")
-        yield Found(example.id, "", said.strip())
+        yield Flagged(example.id, "", said.strip())
 
 
-def _same_words(items: Sequence[Item]) -> Iterator[Found]:
+def _same_words(items: Sequence[Item]) -> Iterator[Flagged]:
     for item in items:
         wrong = [as_read(text.text) for text in item.negatives]
         if has_words_of(read := as_read(item.caption), wrong) and read not in wrong:
-            yield Found(item.id, "", f"{item.caption!r} has the words of a negative")
+            yield Flagged(item.id, "", f"{item.caption!r} has the words of a negative")
 
 
-def _spaces(items: Sequence[Item]) -> Iterator[Found]:
+def _spaces(items: Sequence[Item]) -> Iterator[Flagged]:
     for item in items:
         for kind, text in (("caption", item.caption), *((kind, text.text) for kind, text in edits_of(item))):
             if text != " ".join(text.split()):
-                yield Found(item.id, kind, repr(text))
+                yield Flagged(item.id, kind, repr(text))
 
 
 def _article(item: Item, text: Text, changed: TextChange) -> str | None:
@@ -138,14 +138,14 @@ def _grammar(item: Item, text: Text, changed: TextChange) -> str | None:
     return None if said is None or said.startswith("wrong article") else said
 
 
-def _other_word(items: Sequence[Item]) -> Iterator[Found]:
+def _other_word(items: Sequence[Item]) -> Iterator[Flagged]:
     for item in items:
         if said := edits.other_word(item):
-            yield Found(item.id, "", f"{item.caption!r}: {said}")
+            yield Flagged(item.id, "", f"{item.caption!r}: {said}")
             continue
         for _, text in edits_of(item):
             if said := edits.not_as_said(change(item.caption, text.text), text.edit):
-                yield Found(item.id, "", f"{text.text!r}: {said}")
+                yield Flagged(item.id, "", f"{text.text!r}: {said}")
                 break
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from equipoise.audit.checks import Found, counted
+from equipoise.audit.checks import Flagged, counted
 from equipoise.audit.record import TextCheck
 from equipoise.core.errors import UserError
 from equipoise.data.identity import photo_digests
@@ -91,7 +91,7 @@ def overlap(
     def of_photos(name: str, same: Callable[[str], str | None]) -> TextCheck:
         twins = {path: twin for path in own if (twin := same(path)) is not None}
         pairs = [(item.id, path) for item in items for path in dict.fromkeys(ref.path for ref in item.images())]
-        findings = [Found(id_, "", f"{path} is {twins[path]}") for id_, path in pairs if path in twins]
+        findings = [Flagged(id_, "", f"{path} is {twins[path]}") for id_, path in pairs if path in twins]
         return counted(name, findings, sum(item.image is not None for item in items), splits)
 
     checks: list[TextCheck] = []
@@ -115,5 +115,5 @@ def overlap(
             contents = {digest: path for path, digest in reversed(trained.items())}
             checks.append(of_photos("train_contents", lambda path: contents.get(digests.get(path, b""))))
     both = [(item, said[as_words(item.caption)]) for item in items]
-    findings = [Found(item.id, "", f"{item.caption!r} is {text!r}") for item, text in both if text]
+    findings = [Flagged(item.id, "", f"{item.caption!r} is {text!r}") for item, text in both if text]
     return [*checks, counted("train_captions", findings, len(items), splits)]

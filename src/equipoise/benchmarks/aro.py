@@ -21,17 +21,17 @@ from equipoise.data.items import Edit, ImageRef, Item, texts
 log = logging.getLogger(__name__)
 
 KINDS = {word: kind for kind, words in stored("aro-vg-r")["tables"].items() for word in words.split("; ")}
-Number = Annotated[float, Field(strict=False)]
+JsonNumber = Annotated[float, Field(strict=False)]
 
 
 class Record(Raw):
     """The common fields of both files; SWAP reads one of them as well."""
 
     image_path: str  # relative to the folder images of ARO's archive
-    bbox_x: Number
-    bbox_y: Number
-    bbox_w: Number
-    bbox_h: Number
+    bbox_x: JsonNumber
+    bbox_y: JsonNumber
+    bbox_w: JsonNumber
+    bbox_h: JsonNumber
     true_caption: str
     false_caption: str
 

@@ -37,7 +37,7 @@ class Finding:
         return [f"  {self.count:,} {self.what}", *(f"    {line}" for line in [*self.examples[:SHOWN], *more])]
 
 
-class Example(NamedTuple):
+class CheckExample(NamedTuple):
     """An item with a defect, and the line that shows it."""
 
     id: str
@@ -118,8 +118,8 @@ def _tags(items: Sequence[Item]) -> dict[str, int]:
     return {tag: len(distinct) for tag, distinct in values.items() if tag != "split"}
 
 
-def _finding(what: str, examples: Iterable[str | Example], serious: bool) -> Finding:
-    shown = [example.said if isinstance(example, Example) else example for example in examples]
+def _finding(what: str, examples: Iterable[str | CheckExample], serious: bool) -> Finding:
+    shown = [example.said if isinstance(example, CheckExample) else example for example in examples]
     return Finding(what, shown, len(shown), serious)
 
 
@@ -165,7 +165,7 @@ def _images(refs: Sequence[ImageRef], root: Path | None, advance: Callable[[int]
     return [_finding(f"images missing {source}", missing, True), _finding("images that cannot be used", bad, True)]
 
 
-def duplicates(items: Sequence[Item]) -> Iterable[Example]:
+def duplicates(items: Sequence[Item]) -> Iterable[CheckExample]:
     first: dict[tuple[object, ...], str] = {}
     for item in items:
         key = (
@@ -176,16 +176,16 @@ def duplicates(items: Sequence[Item]) -> Iterable[Example]:
             item.images(),
         )
         if key in first:
-            yield Example(item.id, f"{item.id} is {first[key]} again")
+            yield CheckExample(item.id, f"{item.id} is {first[key]} again")
         first.setdefault(key, item.id)
 
 
-def forced_ties(items: Sequence[Item]) -> Iterable[Example]:
+def forced_ties(items: Sequence[Item]) -> Iterable[CheckExample]:
     for item in items:
         wrong = {as_read(text.text) for text in item.negatives}
         for text in (item.caption, *(positive.text for positive in item.positives)):
             if as_read(text) in wrong:
-                yield Example(item.id, f"{item.id}: {text!r}")
+                yield CheckExample(item.id, f"{item.id}: {text!r}")
                 break
 
 
@@ -210,7 +210,7 @@ def _idle_positives(items: Sequence[Item]) -> Iterable[str]:
             yield f"{item.id}: {item.caption!r}"
 
 
-def contradictions(items: Sequence[Item]) -> Iterable[Example]:
+def contradictions(items: Sequence[Item]) -> Iterable[CheckExample]:
     """(image, text) pairs that one item calls right and another wrong; an item's own forced tie is not meant."""
     right: dict[tuple[ImageRef, str], list[str]] = {}
     for item in items:
@@ -223,7 +223,7 @@ def contradictions(items: Sequence[Item]) -> Iterable[Example]:
             other = next((name for name in right.get(pair, ()) if name != item.id), None)
             if other is not None and pair not in seen:
                 seen.add(pair)
-                yield Example(item.id, f"{text!r}: right in {other}, wrong in {item.id}")
+                yield CheckExample(item.id, f"{text!r}: right in {other}, wrong in {item.id}")
 
 
 def _pairs(item: Item, right: bool) -> Iterable[tuple[ImageRef, str]]:

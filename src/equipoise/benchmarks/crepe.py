@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from equipoise.benchmarks.aro import Number
+from equipoise.benchmarks.aro import JsonNumber
 from equipoise.benchmarks.ceilings import as_read
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
 from equipoise.data.items import ImageRef, Item, texts
@@ -26,10 +26,10 @@ log = logging.getLogger(__name__)
 class _Row(Raw):
     image_id: str
     caption: str
-    x: Number
-    y: Number
-    width: Number
-    height: Number
+    x: JsonNumber
+    y: JsonNumber
+    width: JsonNumber
+    height: JsonNumber
     valid_hard_negs_atom: str = ""
     valid_hard_negs_comp: str = ""
     hard_negs: str = ""

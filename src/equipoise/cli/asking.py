@@ -60,11 +60,11 @@ def announce(tasks: Sequence[Task], ask: Ask, price: str | None) -> None:
 
 def batches(model: Any, tasks: Sequence[Task], ask: Ask, cache: Path, how: Batches) -> bool:
     """Write or read batch files; whether the run goes on."""
-    from equipoise.core.answer_store import Answers
+    from equipoise.core.answer_store import AnswerStore
     from equipoise.data.identity import of_model
     from equipoise.data.images import open_source
     from equipoise.evaluation.asking.batch import read_batches, write_batches
-    from equipoise.evaluation.asking.live import ANSWER_CODE, Photos, requests
+    from equipoise.evaluation.asking.live import ANSWER_CODE, PhotoReader, requests
     from equipoise.evaluation.scoring import default_batch
 
     known = of_model(model, default_batch(model), ANSWER_CODE)
@@ -73,7 +73,7 @@ def batches(model: Any, tasks: Sequence[Task], ask: Ask, cache: Path, how: Batch
     (task,) = _of_items(tasks) if len(tasks) == 1 else (None,)
     if task is None:
         raise UserError("--batch-out and --batch-in take one --bench at a time")
-    photos, store = Photos(open_source(task.images or ".")), Answers(str(cache))
+    photos, store = PhotoReader(open_source(task.images or ".")), AnswerStore(str(cache))
     wanted = requests(askable(task.items), photos, ask, known, None)
     if how.out is not None:
         count, paths = write_batches(how.out, wanted, store, model)

@@ -26,7 +26,7 @@ from equipoise.report import fold
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Check
 
-Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
+DoctorRow = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
 
 LEAST_FREE = 2 * 10**9  # bytes: the embeddings of all benchmarks for a handful of models
 EXTRAS = {  # extra -> its packages, and what it is for
@@ -41,7 +41,7 @@ OPTIONAL = {f"extra {name}" for name in EXTRAS}  # nothing is wrong where they a
 _CARDS = Path("/proc/driver/nvidia/gpus")
 
 
-def report() -> list[Row]:
+def report() -> list[DoctorRow]:
     """One row for each subject. False: it does not work, or an extra is not installed."""
     return [
         ("python", f"{platform.python_version()} ({sys.executable})", True),
@@ -55,7 +55,7 @@ def report() -> list[Row]:
     ]
 
 
-def broken(rows: list[Row]) -> list[str]:
+def broken(rows: list[DoctorRow]) -> list[str]:
     """The names of the rows that do not work, without the extras."""
     return [name for name, _, fine in rows if not fine and name not in OPTIONAL]
 
@@ -89,7 +89,7 @@ def show_checks(checks: Sequence[Check], *, err: bool = False) -> None:
             typer.echo(fold(f"{'':30}{check.why}\n{'':30}fix: {check.fix}", hang=30), err=err)
 
 
-def _packages() -> Row:
+def _packages() -> DoctorRow:
     """The packages equipoise itself asks for, each there and new enough."""
     needed = [Requirement(text) for text in metadata.requires("equipoise") or []]
     needed = [package for package in needed if package.marker is None or package.marker.evaluate({"extra": ""})]
@@ -104,14 +104,14 @@ def _packages() -> Row:
     return "packages", f"all {len(needed)} installed, with transformers {_version('transformers')}", True
 
 
-def _processor() -> Row:
+def _processor() -> DoctorRow:
     words = f"{cores()} core{'s' if cores() > 1 else ''}"
     if hasattr(os, "sysconf"):  # not on Windows
         words += f", {_gigabytes(os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))} of memory"
     return "cpu", words, True
 
 
-def _devices() -> list[Row]:
+def _devices() -> list[DoctorRow]:
     """torch and the graphics cards, by what the system says of them: importing torch takes seconds."""
     version = _version("torch")
     if version is None:
@@ -133,7 +133,7 @@ def _devices() -> list[Row]:
     return [torch, ("gpu", "no NVIDIA GPU: everything works, on the CPU", True)]
 
 
-def _torchvision() -> Row:
+def _torchvision() -> DoctorRow:
     """Not needed; but a build that does not fit torch breaks transformers and open_clip, with a puzzling message."""
     version, torch = _version("torchvision"), _version("torch") or ""
     if version is None:
@@ -150,7 +150,7 @@ def _torchvision() -> Row:
     )
 
 
-def _extra(name: str) -> Row:
+def _extra(name: str) -> DoctorRow:
     packages, use = EXTRAS[name]
     versions = {package: _version(package) for package in packages}
     if lacking := [package for package, version in versions.items() if version is None]:
@@ -163,7 +163,7 @@ def _extra(name: str) -> Row:
     )
 
 
-def _hub() -> list[Row]:
+def _hub() -> list[DoctorRow]:
     """The Hugging Face hub: whether models may be downloaded, and where its files are, by its own rules."""
     text = "models may be downloaded; HF_HUB_OFFLINE=1 forbids it"
     names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
@@ -175,7 +175,7 @@ def _hub() -> list[Row]:
     return [("hub", text, True), _folder("model cache", cache, "HF_HOME")]
 
 
-def _folder(subject: str, folder: Path, variable: str) -> Row:
+def _folder(subject: str, folder: Path, variable: str) -> DoctorRow:
     there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
     elsewhere = f"name another folder: export {variable}=/path"
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):

@@ -56,7 +56,7 @@ def report(
         return
     from equipoise.data.images import open_source
     from equipoise.evaluation.results import find_runs, read_run
-    from equipoise.report.answering import Answered, write_card
+    from equipoise.report.answering import AnsweringRun, write_card
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import check_page, report_page, write_page
     from equipoise.report.tables import render, result_rows
@@ -78,13 +78,13 @@ def report(
         from equipoise.published.measuring import log_runs
 
         if (logs := read_logs(runs)) is not None:
-            write_card(out, [Answered(run.record, run.rows) for run in log_runs(logs[0])], title, seed, images)
+            write_card(out, [AnsweringRun(run.record, run.rows) for run in log_runs(logs[0])], title, seed, images)
             typer.echo(printable(f"open {out}"))
             return
     held = find_runs(runs)
     records = [record for _, record in held]
     if table is None and out is not None and all(record.of_answers for record in records):
-        write_card(out, [Answered(*read_run(folder), folder) for folder, _ in held], title, seed, images)
+        write_card(out, [AnsweringRun(*read_run(folder), folder) for folder, _ in held], title, seed, images)
         typer.echo(printable(f"open {out}"))
         return
     sets = [record for record in records if record.kind != "items"]

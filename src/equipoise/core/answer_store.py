@@ -16,12 +16,12 @@ def from_cache(given: int, kept: int) -> str:
     return f"{kept:,} of {given:,} answers read from cache"
 
 
-class Answer(NamedTuple):
+class KeptAnswer(NamedTuple):
     text: str
     finish: str  # "stop"; "length" if the answer was cut; "refused" if the server refused the request
 
 
-class Answers:
+class AnswerStore:
     """Answers on disk (SQLite), or in memory if no folder is given."""
 
     def __init__(self, folder: str | None) -> None:
@@ -54,11 +54,11 @@ class Answers:
         except sqlite3.Error as error:
             raise self._failed(error) from None
 
-    def get(self, name: str) -> Answer | None:
+    def get(self, name: str) -> KeptAnswer | None:
         row, _ = self._run("SELECT text, finish FROM answers WHERE key = ?", _key(name))
-        return None if row is None else Answer(*row)
+        return None if row is None else KeptAnswer(*row)
 
-    def put(self, name: str, answer: Answer) -> None:
+    def put(self, name: str, answer: KeptAnswer) -> None:
         # A lone surrogate is legal in JSON, but not in UTF-8.
         text = answer.text.encode("utf-8", "replace").decode()
         self._run("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", _key(name), text, answer.finish)

@@ -22,8 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from equipoise.core.answer_store import Answer as Answer
-from equipoise.core.answer_store import Answers
+from equipoise.core.answer_store import AnswerStore, KeptAnswer
 from equipoise.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ class Llm:
 
     def __init__(self, settings: LlmSettings) -> None:
         self.settings = settings
-        self.answers = Answers(settings.cache)
+        self.answers = AnswerStore(settings.cache)
         self._account = json.dumps(["budget", settings.model, settings.shown])
         self._answered = False
         self._refused = 0
@@ -126,19 +125,19 @@ class Llm:
         return counts
 
     def ask(
-        self, prompt: str, max_tokens: int = 60, keep: Callable[[Answer], bool] = lambda answer: bool(answer.text)
-    ) -> Answer:
+        self, prompt: str, max_tokens: int = 60, keep: Callable[[KeptAnswer], bool] = lambda answer: bool(answer.text)
+    ) -> KeptAnswer:
         most = self.settings.max_tokens or max_tokens
 
-        def ask() -> Answer:
+        def ask() -> KeptAnswer:
             choice = self.complete([{"role": "user", "content": prompt}], most)
-            return Answer("", "refused") if choice is None else answer_of(choice)
+            return KeptAnswer("", "refused") if choice is None else answer_of(choice)
 
         return self.kept_or_asked({"max_tokens": most, "prompt": prompt}, ask, keep)
 
     def kept_or_asked(
-        self, about: dict[str, object], ask: Callable[[], Answer], keep: Callable[[Answer], bool]
-    ) -> Answer:
+        self, about: dict[str, object], ask: Callable[[], KeptAnswer], keep: Callable[[KeptAnswer], bool]
+    ) -> KeptAnswer:
         """The cached answer for this server, model, decoding and `about`; else that of `ask`, which is cached unless
         the server refused it or `keep` says no."""
         name = json.dumps(self.settings.identity() | about, sort_keys=True)
@@ -278,8 +277,8 @@ def _read_body(raw: bytes, most: int) -> tuple[dict[str, object], int]:
     return choice, tokens if isinstance(tokens, int) and tokens > 0 else 0
 
 
-def answer_of(choice: dict[str, Any]) -> Answer:
-    return Answer(choice["message"]["content"] or "", str(choice.get("finish_reason") or "stop"))
+def answer_of(choice: dict[str, Any]) -> KeptAnswer:
+    return KeptAnswer(choice["message"]["content"] or "", str(choice.get("finish_reason") or "stop"))
 
 
 def _message(raw: bytes) -> str:

@@ -228,7 +228,7 @@ class TarImages(_Shards):
         self._handles: dict[int, int] = {}  # opened where they are first read; pread shares no position
         for number, shard in enumerate(self.paths):
             try:
-                with tarfile.open(shard, "r:", tarinfo=tars.Member) as archive:
+                with tarfile.open(shard, "r:", tarinfo=tars.TarMember) as archive:
                     for member in tars.members(archive):
                         if member.isfile():
                             self._add(member.name, (number, member.offset_data, member.size))

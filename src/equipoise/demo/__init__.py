@@ -19,7 +19,7 @@ from equipoise.core.processes import processes
 from equipoise.core.progress import be_quiet, is_quiet, progress
 from equipoise.demo.numbers import Finetuned, Models, changes, findings, headline, numbers_of, steps, value_of
 from equipoise.demo.opening import chart, picture
-from equipoise.demo.stories import BASE, ROWS, USUAL, Row, Story
+from equipoise.demo.stories import BASE, ROWS, USUAL, Story, StoryRow
 from equipoise.embedding.cache import EmbeddingCache
 from equipoise.evaluation.results import joined, load_run
 from equipoise.evaluation.run import Result, evaluate, evaluate_set
@@ -29,7 +29,7 @@ from equipoise.report.page import Page, Table, write_page
 log = logging.getLogger(__name__)
 SAVED = 20  # steps between checkpoints
 TAGS = ("type", "synonym", "negative")  # breakdowns on the page
-Job = tuple[Row, int]  # a model and its seed
+TuningJob = tuple[StoryRow, int]  # a model and its seed
 
 
 def run_demo(out: Path, story: Story, seeds: Sequence[int] = (0,), lasts: str = "") -> tuple[Models, Page]:
@@ -46,10 +46,10 @@ def run_demo(out: Path, story: Story, seeds: Sequence[int] = (0,), lasts: str = 
     return models, page
 
 
-def measure(out: Path, story: Story, rows: Sequence[Row], seeds: Sequence[int]) -> Models:
+def measure(out: Path, story: Story, rows: Sequence[StoryRow], seeds: Sequence[int]) -> Models:
     """The runs of every row, several models at a time."""
     jobs = [(row, seed) for row in rows for seed in (seeds if row.recipe else (0,))]
-    finetuned: dict[Job, Finetuned] = {}
+    finetuned: dict[TuningJob, Finetuned] = {}
     for (row, seed), tuned in _each(out, story, jobs):
         cells = (f"{column.title} {100 * value_of([tuned], column)[0]:.1f}" for column in story.columns)
         _say(f"{row.label}: {', '.join(cells)}")
@@ -57,7 +57,7 @@ def measure(out: Path, story: Story, rows: Sequence[Row], seeds: Sequence[int]) 
     return {row.label: [finetuned[job] for job in jobs if job[0] == row] for row in rows}
 
 
-def _each(out: Path, story: Story, jobs: Sequence[Job]) -> Iterator[tuple[Job, Finetuned]]:
+def _each(out: Path, story: Story, jobs: Sequence[TuningJob]) -> Iterator[tuple[TuningJob, Finetuned]]:
     """The base comes first and caches the photos; the other models only read texts."""
     from equipoise.train.run.log import read_log
 
@@ -96,11 +96,11 @@ def _cache(out: Path) -> contextlib.closing[EmbeddingCache]:
     return contextlib.closing(EmbeddingCache(out / "cache"))
 
 
-def _folder(row: Row, seed: int) -> str:
+def _folder(row: StoryRow, seed: int) -> str:
     return f"{row.label.replace(' + ', '-').replace(' ', '-').lower()}-{seed}"
 
 
-def _alone(out: Path, story: Story, row: Row, seed: int) -> Finetuned:
+def _alone(out: Path, story: Story, row: StoryRow, seed: int) -> Finetuned:
     """In its own process: with its share of the cores and without progress bars."""
     import torch
 
@@ -114,7 +114,7 @@ def _say(line: str) -> None:
         print(line, file=sys.stderr)
 
 
-def measured(out: Path, story: Story, row: Row, seed: int) -> Finetuned:
+def measured(out: Path, story: Story, row: StoryRow, seed: int) -> Finetuned:
     from equipoise.models import load_model
 
     name = _folder(row, seed)
@@ -145,7 +145,7 @@ def measured(out: Path, story: Story, row: Row, seed: int) -> Finetuned:
     )
 
 
-def _finetuned(out: Path, story: Story, row: Row, seed: int, cache: EmbeddingCache) -> Path:
+def _finetuned(out: Path, story: Story, row: StoryRow, seed: int, cache: EmbeddingCache) -> Path:
     from equipoise.train.run.loop import Hardware, Saving, train
 
     assert row.recipe is not None

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from equipoise.core import stats
-from equipoise.demo.stories import BASE, CONTROL, OURS, USUAL, Column
+from equipoise.demo.stories import BASE, CONTROL, OURS, USUAL, StoryColumn
 from equipoise.evaluation.comparing.differences import average
 from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
@@ -37,7 +37,7 @@ class Finetuned:
 
 
 Models = Mapping[str, Sequence[Finetuned]]  # label -> seeds
-Table = Mapping[str, Mapping[str, Change]]  # label -> column's title -> change
+ChangeTable = Mapping[str, Mapping[str, Change]]  # label -> column's title -> change
 
 
 def runs_of(seeds: Sequence[Finetuned], test: str, tag: str = "synonym", value: str = "") -> list[LoadedRun]:
@@ -53,7 +53,7 @@ def _groups(runs: Sequence[LoadedRun]) -> tuple[str, ...]:
     return ("benchmark",) if len(runs[0].records) > 1 else ()
 
 
-def value_of(seeds: Sequence[Finetuned], column: Column) -> tuple[float, Interval]:
+def value_of(seeds: Sequence[Finetuned], column: StoryColumn) -> tuple[float, Interval]:
     if column.metric == "recall":
         value, spread = _recalls(seeds)
         return value, Interval(*stats.percentile_interval(spread))
@@ -72,7 +72,7 @@ def _recalls(seeds: Sequence[Finetuned]) -> tuple[float, stats.Floats]:
     return float(np.mean(values)), np.mean(spreads, axis=0)
 
 
-def changes(models: Models, columns: Sequence[Column], first: str = CONTROL.label) -> Table:
+def changes(models: Models, columns: Sequence[StoryColumn], first: str = CONTROL.label) -> ChangeTable:
     """Every finetuned model against `first` in every column, with p-values corrected for the whole table."""
     labels = [label for label in models if label not in (BASE.label, first)]
     cells = [(label, column) for label in labels for column in columns]
@@ -84,7 +84,7 @@ def changes(models: Models, columns: Sequence[Column], first: str = CONTROL.labe
     return table
 
 
-def _change(before: Sequence[Finetuned], after: Sequence[Finetuned], column: Column) -> Change:
+def _change(before: Sequence[Finetuned], after: Sequence[Finetuned], column: StoryColumn) -> Change:
     if column.metric != "recall":
         first = runs_of(before, column.test, value=column.words)
         second = runs_of(after, column.test, value=column.words)
@@ -99,7 +99,7 @@ def _change(before: Sequence[Finetuned], after: Sequence[Finetuned], column: Col
     return Change(difference=now - was, interval=Interval(low, high), p=p_value)
 
 
-def headline(table: Table, columns: Sequence[Column]) -> str:
+def headline(table: ChangeTable, columns: Sequence[StoryColumn]) -> str:
     """A sentence each for the usual negatives and for our recipe: the usual score, and rewordings with unseen words."""
     reworded = [column.title for column in columns if column.words][-1]
     score, rewordings = table[USUAL.label][columns[0].title], table[USUAL.label][reworded]
@@ -112,7 +112,9 @@ def headline(table: Table, columns: Sequence[Column]) -> str:
     )
 
 
-def steps(models: Models, from_control: Table, from_base: Table, columns: Sequence[Column]) -> list[list[str]]:
+def steps(
+    models: Models, from_control: ChangeTable, from_base: ChangeTable, columns: Sequence[StoryColumn]
+) -> list[list[str]]:
     """A row for each model, the names of the columns first: what it scores, or by how much it changed."""
     base = [f"{100 * value_of(models[BASE.label], column)[0]:.1f} %" for column in columns]
     rows = [["in points", *(column.title for column in columns)], ["base", *base]]
@@ -121,7 +123,7 @@ def steps(models: Models, from_control: Table, from_base: Table, columns: Sequen
     return rows + [[name, *(change_words(row[column.title]) for column in columns)] for name, row in changes]
 
 
-def findings(from_control: Table, from_base: Table) -> list[str]:
+def findings(from_control: ChangeTable, from_base: ChangeTable) -> list[str]:
     lines = []
     for other, changes in ((CONTROL.label, from_control), (BASE.label, from_base)):
         for label, row in changes.items():

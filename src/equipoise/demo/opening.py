@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from equipoise.data.images import ImageSource, decode_image, encoded
 from equipoise.data.items import ImageRef
-from equipoise.demo.numbers import Models, Table
-from equipoise.demo.stories import BASE, CONTROL, OURS, ROWS, USUAL, Column
+from equipoise.demo.numbers import ChangeTable, Models
+from equipoise.demo.stories import BASE, CONTROL, OURS, ROWS, USUAL, StoryColumn
 from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report.comparison import change_words
@@ -74,7 +74,7 @@ def _order(scores: ItemScores) -> Markup:
     return el("span", *(el("span", names[mark], class_=f"pill {mark}") for mark, _ in ordered), class_="pills")
 
 
-def chart(changed: Table, columns: Sequence[Column]) -> Markup:
+def chart(changed: ChangeTable, columns: Sequence[StoryColumn]) -> Markup:
     """The changes by finetuning compared with captions alone, in a panel for each model."""
     about = {row.label: row.about for row in ROWS}
     most = max(

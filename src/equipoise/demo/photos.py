@@ -22,7 +22,7 @@ from equipoise.data.identity import photo_digests
 from equipoise.data.images import decode_image, open_source
 from equipoise.data.items import Edit, ImageRef, Item, Text, load_items
 from equipoise.data.readers.sets.captions import caption_set, from_items
-from equipoise.demo.stories import RETRIEVAL, REWORDED, ROWS, Column, Data, Story
+from equipoise.demo.stories import RETRIEVAL, REWORDED, ROWS, Data, Story, StoryColumn
 from equipoise.perturb import Setup, perturb_file
 
 HELD_OUT, UNSEEN = 0.2, 0.3  # of photos; of substitutions
@@ -66,11 +66,12 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
         "swap": [pair for item in test["matched"] for pair in _pairs(item, "swap", lambda edit: True)],
     }
     columns = [
-        Column("usual score", "the caption scores above the wrong caption (Original accuracy)", "usual", "original"),
-        Column("reworded, seen words", f"{REWORDED} (Augmented accuracy)", "reworded", "augmented", "seen"),
-        Column("reworded, unseen words", "the same, with substitutions that training never shows", "reworded",
-               "augmented", "unseen"),
-        Column("swapped words", f"{REWORDED}; two parts change places", "swap", "augmented"),
+        StoryColumn("usual score", "the caption scores above the wrong caption (Original accuracy)", "usual",
+                    "original"),
+        StoryColumn("reworded, seen words", f"{REWORDED} (Augmented accuracy)", "reworded", "augmented", "seen"),
+        StoryColumn("reworded, unseen words", "the same, with substitutions that training never shows", "reworded",
+                    "augmented", "unseen"),
+        StoryColumn("swapped words", f"{REWORDED}; two parts change places", "swap", "augmented"),
     ]  # fmt: skip
     counts = {column.title: sum(not column.words or item.tags["synonym"] == column.words for item in tests[column.test])
               for column in columns}  # fmt: skip

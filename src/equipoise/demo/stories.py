@@ -23,23 +23,23 @@ Data = Literal["usual", "matched"]
 
 
 @dataclass(frozen=True)
-class Row:
+class StoryRow:
     label: str
     about: str
     recipe: str | None = None  # None: the base itself
     data: Data = "usual"
 
 
-BASE = Row("base", "the model as it is, not finetuned")
-CONTROL = Row("captions alone", "finetuned on the captions, without edits", "control")
-USUAL = Row("usual negatives", "hard negatives as they are usually written (see the notes at the end)", "hn_only")
-BOTH = Row(
+BASE = StoryRow("base", "the model as it is, not finetuned")
+CONTROL = StoryRow("captions alone", "finetuned on the captions, without edits", "control")
+USUAL = StoryRow("usual negatives", "hard negatives as they are usually written (see the notes at the end)", "hn_only")
+BOTH = StoryRow(
     "matched + positives",
     "hard negatives in words as common as the caption's, and hard positives; the loss of Kamath et al. 2024",
     "hard_positives_kamath_2024",
     "matched",
 )
-OURS = Row(
+OURS = StoryRow(
     "Equipoise",
     "the same texts; our recipe ranks caption and rewording above each hard negative",
     "equipoise_2026",
@@ -49,7 +49,7 @@ ROWS = (BASE, CONTROL, USUAL, BOTH, OURS)
 
 
 @dataclass(frozen=True)
-class Column:
+class StoryColumn:
     """A metric on a test, of all items or of those whose tag `synonym` is `words`."""
 
     title: str
@@ -60,7 +60,7 @@ class Column:
 
 
 REWORDED = "both the caption and its rewording score above the wrong caption"
-RETRIEVAL = Column("retrieval", "mean of recall@1, 5 and 10, both ways", "retrieval", "recall")
+RETRIEVAL = StoryColumn("retrieval", "mean of recall@1, 5 and 10, both ways", "retrieval", "recall")
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Story:
     joins: Mapping[str, Sequence[str]]
     retrieval: CaptionSet
     images: ImageSource
-    columns: Sequence[Column]
+    columns: Sequence[StoryColumn]
     chapters: Mapping[str, tuple[str, str]]  # test: its title, and what is changed in the captions
     settings: Mapping[str, Any]
     device: str
@@ -100,11 +100,11 @@ TESTS = 1_500  # items of each test
 SEARCHED = 1_000  # pictures of the retrieval test
 _REPLACE = ("world-replace-attributes", "world-replace-relations")
 _WORLD = (
-    Column("usual score", "the caption scores above the wrong caption (Original accuracy)", "replace", "original"),
-    Column("reworded, seen words", f"{REWORDED} (Augmented accuracy)", "replace", "augmented", "seen"),
-    Column("reworded, unseen words", "the same, with synonyms that no caption or rewording of the training has",
+    StoryColumn("usual score", "the caption scores above the wrong caption (Original accuracy)", "replace", "original"),
+    StoryColumn("reworded, seen words", f"{REWORDED} (Augmented accuracy)", "replace", "augmented", "seen"),
+    StoryColumn("reworded, unseen words", "the same, with synonyms that no caption or rewording of the training has",
            "replace", "augmented", "unseen"),
-    Column("swapped attributes", f"{REWORDED}; two attributes change places", "swap", "augmented"),
+    StoryColumn("swapped attributes", f"{REWORDED}; two attributes change places", "swap", "augmented"),
     RETRIEVAL,
 )  # fmt: skip
 

@@ -52,16 +52,18 @@ SHARED = 2**30  # bytes of shared memory, at most
 _TOKENIZERS = "TOKENIZERS_PARALLELISM"
 KILLED = "a process that decodes images was killed, perhaps because memory ran out; try fewer --workers"
 
-Found = bytes | str  # the SHA-256 of a photo, or what is wrong with it
-Made = tuple[dict[str, Found], Any, list[tuple[int, Any, str | None]]]  # of a job: as in `Job`, images by place
+DigestOrProblem = bytes | str  # the SHA-256 of a photo, or what is wrong with it
+Made = tuple[
+    dict[str, DigestOrProblem], Any, list[tuple[int, Any, str | None]]
+]  # of a job: as in `Job`, images by place
 # From the hashes of photos: what is known of them, and the images to decode. Called by the workers.
 Lookup = Callable[[Mapping[str, bytes]], tuple[Any, Collection[ImageRef]]]
 
 
-class Job(NamedTuple):
+class DecodedJob(NamedTuple):
     """Photos that were read. The pictures are valid until the next job is asked for."""
 
-    found: dict[str, Found]
+    found: dict[str, DigestOrProblem]
     known: Any
     images: list[tuple[ImageRef, Any, str | None]]  # an image, its picture and, where decoding failed, why
 
@@ -75,7 +77,7 @@ def decoded(
     workers: int,
     many: bool = False,
     meanwhile: Callable[[], bool] = lambda: False,
-) -> Iterator[Iterator[Job]]:
+) -> Iterator[Iterator[DecodedJob]]:
     """The images of each path, job by job. `make` turns an image into its picture.
 
     `meanwhile` is called while the next job is not ready, until it returns False. Leaving the context ends all workers.
@@ -94,12 +96,12 @@ def decoded(
     everyone = _processes if shape else _threads
     with everyone(workers, worker, jobs, ahead, meanwhile) as each:
 
-        def results() -> Iterator[Job]:
+        def results() -> Iterator[DecodedJob]:
             for number, (hashes, known, made) in enumerate(each):
                 images = [ref for path in jobs[number] for ref in refs[path]]
                 block = None if slots is None else slots[number % ahead]
                 pictures = [(images[at], picture if block is None else block[at], why) for at, picture, why in made]
-                yield Job(hashes, known, pictures)
+                yield DecodedJob(hashes, known, pictures)
 
         yield results()
 
@@ -222,7 +224,7 @@ class _Worker:
     slots: NDArray[np.uint8] | None
 
     def __call__(self, paths: Sequence[str], block: int) -> Made:
-        hashes: dict[str, Found] = {}
+        hashes: dict[str, DigestOrProblem] = {}
         data: dict[str, bytes] = {}
         for path in paths:
             try:

@@ -32,7 +32,7 @@ from equipoise.data.identity import of_model
 from equipoise.data.images import ImageSource, in_order
 from equipoise.data.items import ImageRef
 from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, ScoringOptions, Vector, Work
-from equipoise.embedding.decoding import Job, decoded
+from equipoise.embedding.decoding import DecodedJob, decoded
 from equipoise.models.base import Embedder, device_of, kind_of
 
 EMBEDDING_CODE = 3  # raised when preprocessing, pooling or the shape of batches changes: older embeddings are not used
@@ -248,14 +248,14 @@ class Images:
         there = self.cache.get(list(dict.fromkeys(names.values())))
         return there, [ref for ref, name in names.items() if name not in there]
 
-    def decoded(self, meanwhile: Callable[[], bool]) -> AbstractContextManager[Iterator[Job]]:
+    def decoded(self, meanwhile: Callable[[], bool]) -> AbstractContextManager[Iterator[DecodedJob]]:
         """Begin to decode; `meanwhile` as in decoding.py."""
         # A model with embed_images alone wants pictures, whatever else it is able to do.
         make = self.model.preprocess if self._by_tokens else lambda image: image
         many = self.workers > 2 or device_of(self.model).startswith("cuda")
         return decoded(self.source, self._refs, self._lookup, make, self.workers, many, meanwhile)
 
-    def batches(self, jobs: Iterable[Job]) -> Iterator[tuple[list[bytes], Any, int]]:
+    def batches(self, jobs: Iterable[DecodedJob]) -> Iterator[tuple[list[bytes], Any, int]]:
         """(keys, pictures as the model wants them, how many images were read since the last batch)."""
         reasons: dict[bytes, str] = {}
         sought: set[bytes] = set()

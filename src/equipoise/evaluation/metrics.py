@@ -112,7 +112,7 @@ def _share(
     return Metric(**about, wins=won, counts=_column(counts), chance=chance, **more)
 
 
-Ask = Callable[[Sequence[answers.Answer]], float | None]
+OfAnswers = Callable[[Sequence[answers.Answer]], float | None]
 
 
 def _chance(column: int) -> Each:
@@ -120,7 +120,7 @@ def _chance(column: int) -> Each:
 
 
 def of_answers(
-    name: str, meaning: str, ask: Ask, better: Literal["high", "low"] = "low", chance: Ask | None = None,
+    name: str, meaning: str, ask: OfAnswers, better: Literal["high", "low"] = "low", chance: OfAnswers | None = None,
     less: str | None = None, title: str | None = None,
 ) -> Metric:  # fmt: skip
     """A metric of the answers to an item: `ask` gives its value, None where the item is not asked."""

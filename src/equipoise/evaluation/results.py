@@ -33,7 +33,7 @@ from equipoise.evaluation.record import SCHEMA, BenchmarkId, RunRecord
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores
 
 
-class Texts(BaseModel):
+class ItemTexts(BaseModel):
     """The texts that were scored."""
 
     model_config = ConfigDict(strict=True, frozen=True)
@@ -50,7 +50,7 @@ class Shown(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True)
     id: str
-    texts: Texts | None = None
+    texts: ItemTexts | None = None
     boxes: list[list[float] | None] = []  # x, y, width, height in pixels, as `Item.images()`; none: no image has one
     outcome: dict[str, bool | float] = {}  # by metric
 

@@ -23,7 +23,7 @@ _BOUND = word_set("bound adjectives")  # high tech, deep dish
 _WAYS = word_set("ways")
 
 
-class Pair(NamedTuple):
+class WordPair(NamedTuple):
     """Two words in a relation; None stands for the open place."""
 
     relation: str
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
         return self.relation, first, word if self.second is None else self.second
 
 
-def pairs_at(caption: Caption, start: int, end: int) -> Iterator[Pair]:
+def pairs_at(caption: Caption, start: int, end: int) -> Iterator[WordPair]:
     """The pairs that units `start:end` form with their neighbours, with themselves left open."""
     kind = caption.units[start].kind
     phrase = caption.phrase_at.get(start)
@@ -47,7 +47,9 @@ def pairs_at(caption: Caption, start: int, end: int) -> Iterator[Pair]:
     elif phrase is not None and phrase.core <= start and kind != "verb":
         yield from _of_modifier(caption, start, end, phrase)
     elif phrase is not None and phrase.core <= start:
-        yield Pair("modifier", None, caption.units[phrase.head].lemma, narrow=True)  # painted walls, not climbed ones
+        yield WordPair(
+            "modifier", None, caption.units[phrase.head].lemma, narrow=True
+        )  # painted walls, not climbed ones
     elif kind == "verb":
         yield from _of_verb(caption, start, end)
     elif kind == "preposition":
@@ -56,40 +58,40 @@ def pairs_at(caption: Caption, start: int, end: int) -> Iterator[Pair]:
         yield from _of_predicate(caption, start)
 
 
-def _of_head(caption: Caption, phrase: NounPhrase, start: int) -> Iterator[Pair]:
+def _of_head(caption: Caption, phrase: NounPhrase, start: int) -> Iterator[WordPair]:
     units = caption.units
     for place in range(phrase.core, start):
         unit = units[place]
         if unit.kind == "adjective":
             narrow = unit.word.endswith("ed") or "-" in unit.word or unit.word in _CHOOSY
-            yield Pair("modifier", unit.word, None, narrow=narrow)
+            yield WordPair("modifier", unit.word, None, narrow=narrow)
         elif unit.kind in {"noun", "verb"} and (place == start - 1 or unit.kind == "verb"):
-            yield Pair("modifier", unit.word, None, narrow=unit.word not in qualities())
+            yield WordPair("modifier", unit.word, None, narrow=unit.word not in qualities())
     governor = governor_of(caption, phrase)
     if governor >= 0:
         unit = units[governor]
         if unit.word == "of":
             inner = caption.unit_at(governor - 1)
             if inner is not None and inner.kind == "noun":
-                yield Pair("of", inner.lemma, None, narrow=True)
+                yield WordPair("of", inner.lemma, None, narrow=True)
         elif unit.kind == "preposition":
-            yield Pair("prep", unit.word, None)
+            yield WordPair("prep", unit.word, None)
             if governor and units[governor - 1].kind == "verb":
-                yield Pair("via", f"{units[governor - 1].lemma} {unit.word}", None)
+                yield WordPair("via", f"{units[governor - 1].lemma} {unit.word}", None)
         elif unit.kind == "verb" and unit.pos in {"VBN", "VBD"} and phrase.start == phrase.core:
-            yield Pair("modifier", unit.word, None, narrow=True)  # eating long clipped | grass
+            yield WordPair("modifier", unit.word, None, narrow=True)  # eating long clipped | grass
         elif unit.kind == "verb":
-            yield Pair("object", unit.lemma, None)
+            yield WordPair("object", unit.lemma, None)
     after = phrase.end
     if after < len(units) and units[after].word == "of":
         inside = caption.phrase_at.get(after + 1)
         if inside is not None:
-            yield Pair("of", None, units[inside.head].lemma, narrow=True)
+            yield WordPair("of", None, units[inside.head].lemma, narrow=True)
     if governor < 0 or units[governor].kind != "preposition" or units[governor].word == "of":
         while after < len(units) and units[after].kind in {"be", "adverb", "relative"}:
             after += 1
         if after < len(units) and units[after].kind == "verb":
-            yield Pair("subject", None, units[after].lemma)
+            yield WordPair("subject", None, units[after].lemma)
 
 
 def governor_of(caption: Caption, phrase: NounPhrase) -> int:
@@ -103,72 +105,72 @@ def governor_of(caption: Caption, phrase: NounPhrase) -> int:
     return before if before >= 0 and units[before].kind in {"preposition", "verb"} else -1
 
 
-def _of_modifier(caption: Caption, start: int, end: int, phrase: NounPhrase) -> Iterator[Pair]:
+def _of_modifier(caption: Caption, start: int, end: int, phrase: NounPhrase) -> Iterator[WordPair]:
     units = caption.units
     if units[start].kind != "noun" or units[start].word in qualities():
-        yield Pair("modifier", None, units[phrase.head].lemma)
+        yield WordPair("modifier", None, units[phrase.head].lemma)
     elif end == phrase.head:
-        yield Pair("modifier", None, units[phrase.head].lemma, narrow=True)
+        yield WordPair("modifier", None, units[phrase.head].lemma, narrow=True)
     if start > phrase.start:
         before = units[start - 1]
         if before.kind in {"adverb", "noun"}:
-            yield Pair("adverb", before.word, None, narrow=True)
+            yield WordPair("adverb", before.word, None, narrow=True)
 
 
-def _of_predicate(caption: Caption, place: int) -> Iterator[Pair]:
+def _of_predicate(caption: Caption, place: int) -> Iterator[WordPair]:
     units = caption.units
     if place and units[place - 1].kind == "be":
         subjects = caption.subjects_of(place)
         if subjects:
-            yield Pair("modifier", None, subjects[0])
+            yield WordPair("modifier", None, subjects[0])
     elif place and units[place - 1].kind in {"adverb", "noun"}:
-        yield Pair("adverb", units[place - 1].word, None, narrow=True)
+        yield WordPair("adverb", units[place - 1].word, None, narrow=True)
 
 
-def _of_verb(caption: Caption, start: int, end: int) -> Iterator[Pair]:
+def _of_verb(caption: Caption, start: int, end: int) -> Iterator[WordPair]:
     units = caption.units
     subjects = caption.subjects_of(start)
     if subjects:
-        yield Pair("subject", subjects[-1], None)
+        yield WordPair("subject", subjects[-1], None)
     if start:
         before = units[start - 1]
         if before.kind == "adverb":
-            yield Pair("adverb", before.word, None, narrow=True)
+            yield WordPair("adverb", before.word, None, narrow=True)
         elif before.kind == "verb":
-            yield Pair("verbs", before.lemma, None, narrow=True)
+            yield WordPair("verbs", before.lemma, None, narrow=True)
     if end >= len(units):
         return
     after = units[end]
     phrase = caption.phrase_at.get(end)
     if phrase is not None and phrase.start == end:
-        yield Pair("object", None, units[phrase.head].lemma)
+        yield WordPair("object", None, units[phrase.head].lemma)
         if phrase.end < len(units) and units[phrase.end].word in _WAYS:
-            yield Pair("onward", None, units[phrase.end].word, narrow=True)
+            yield WordPair("onward", None, units[phrase.end].word, narrow=True)
     elif after.kind == "preposition":
-        yield Pair("particle", None, after.word)
+        yield WordPair("particle", None, after.word)
         inner = caption.phrase_at.get(end + 1)
         if inner is not None and inner.start == end + 1:
-            yield Pair("via", None, units[inner.head].lemma, suffix=f" {after.word}")
+            yield WordPair("via", None, units[inner.head].lemma, suffix=f" {after.word}")
     elif after.kind in {"adverb", "adjective"}:
-        yield Pair("particle", None, after.word, narrow=not after.word.endswith("ly"))
+        yield WordPair("particle", None, after.word, narrow=not after.word.endswith("ly"))
     elif after.kind in {"mark", "and"} or after.kind == "verb":
-        yield Pair("particle", None, "." if after.kind != "verb" else after.lemma)
+        yield WordPair("particle", None, "." if after.kind != "verb" else after.lemma)
 
 
-def _of_preposition(caption: Caption, start: int, end: int) -> Iterator[Pair]:
+def _of_preposition(caption: Caption, start: int, end: int) -> Iterator[WordPair]:
     units = caption.units
     phrase = caption.phrase_at.get(end)
     noun = units[phrase.head].lemma if phrase is not None and phrase.start == end else None
     if noun is not None:
-        yield Pair("prep", None, noun)
+        yield WordPair("prep", None, noun)
     if start and units[start - 1].kind == "verb":
         verb = units[start - 1].lemma
-        yield Pair("particle", verb, None)
+        yield WordPair("particle", verb, None)
         if noun is not None:
-            yield Pair("via", None, noun, prefix=f"{verb} ")
+            yield WordPair("via", None, noun, prefix=f"{verb} ")
 
 
-def noun_before(caption: Caption, start: int, end: int) -> tuple[int, Pair] | None:
+def noun_before(caption: Caption, start: int, end: int) -> tuple[int, WordPair] | None:
     """The first character of the nouns that modify the head at `start:end`, and the last noun's pair with it."""
     units, place = caption.units, start - 1
     phrase = caption.phrase_at.get(start)
@@ -178,7 +180,7 @@ def noun_before(caption: Caption, start: int, end: int) -> tuple[int, Pair] | No
         return None
     if phrase.start == phrase.core and phrase.start and units[phrase.start - 1].kind != "preposition":
         return None  # two mallards float and drink water: no noun at all
-    pair = Pair("modifier", units[place].word, None, narrow=units[place].word not in qualities())
+    pair = WordPair("modifier", units[place].word, None, narrow=units[place].word not in qualities())
     while place > phrase.core and units[place - 1].kind == "noun":
         place -= 1
     if place and units[place - 1].kind == "number" and units[phrase.head].pos == "NN":
@@ -293,7 +295,7 @@ def is_seen_with(noun: str, other: str) -> bool:
     return other in _read()["together"].get(noun, ())
 
 
-def misfit(pair: Pair, word: str, strictness: float = 1.0) -> bool:
+def misfit(pair: WordPair, word: str, strictness: float = 1.0) -> bool:
     """Whether captions show that the word does not fit the pair. Nouns as modifiers, participles and adverbs go with
     few words ("name plate", "open faced", "massively tall"): these pairs must have been seen. For others, absence must
     say something."""

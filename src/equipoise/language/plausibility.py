@@ -15,7 +15,7 @@ from equipoise.language.caption import Caption
 from equipoise.language.collocations import (
     FITTING,
     OF_ANYTHING,
-    Pair,
+    WordPair,
     counted,
     in_images,
     is_known,
@@ -142,7 +142,7 @@ class Doubt(NamedTuple):
 
 
 @functools.lru_cache(maxsize=32)
-def _pairs(caption: Caption, start: int, end: int) -> tuple[Pair, ...]:
+def _pairs(caption: Caption, start: int, end: int) -> tuple[WordPair, ...]:
     return tuple(pairs_at(caption, start, end))
 
 
@@ -203,7 +203,7 @@ def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, 
         yield from _doubts_of_place(caption, caption.units[start].word, word)
 
 
-def _says_little(pair: Pair) -> bool:
+def _says_little(pair: WordPair) -> bool:
     """Whether it is a quality that goes with most things: red, large, old; not "unmade", "hybrid" or "main"."""
     if pair.relation != "modifier" or pair.narrow or pair.first is None:
         return False
@@ -248,7 +248,7 @@ def _is_grown(caption: Caption, head: int) -> bool:
     return is_animate(noun) or is_food(noun) or noun in _NATURAL or noun in BODY
 
 
-def _seen_by_kin(pair: Pair, word: str, target: str) -> bool:
+def _seen_by_kin(pair: WordPair, word: str, target: str) -> bool:
     """Whether the pair was seen with another word for a person: a gentleman can be where men are."""
     if target != "object" or not is_person(word):
         return False

@@ -26,7 +26,7 @@ class Guard(NamedTuple):
     words: frozenset[str]
 
 
-class Entry(NamedTuple):
+class SynonymEntry(NamedTuple):
     """A word or phrase; exact: this very form, else a lemma."""
 
     text: str
@@ -35,13 +35,13 @@ class Entry(NamedTuple):
 
 class Synonyms(NamedTuple):
     section: Section
-    source: Entry
-    targets: tuple[Entry, ...]
+    source: SynonymEntry
+    targets: tuple[SynonymEntry, ...]
     guards: tuple[Guard, ...]
 
 
 class Member(NamedTuple):
-    entry: Entry
+    entry: SynonymEntry
     replaced: bool
     chosen: bool
 
@@ -87,8 +87,8 @@ def compounds() -> dict[str, tuple[Compound, ...]]:
     return {first: tuple(sorted(listed, key=lambda c: -len(c.words))) for first, listed in by_first.items()}
 
 
-def _entry(text: str) -> Entry:
-    return Entry(text.strip().strip('"'), text.strip().startswith('"'))
+def _entry(text: str) -> SynonymEntry:
+    return SynonymEntry(text.strip().strip('"'), text.strip().startswith('"'))
 
 
 _GUARDS = frozenset(
@@ -163,7 +163,9 @@ def _group(text: str) -> tuple[Member, ...]:
     exact = text.startswith('"')
     words = [word.strip() for word in text.strip('"').split("/")]
     return tuple(
-        Member(Entry(word.lstrip("-+!"), exact), word[0] not in "+!", word[0] not in "-!") for word in words if word
+        Member(SynonymEntry(word.lstrip("-+!"), exact), word[0] not in "+!", word[0] not in "-!")
+        for word in words
+        if word
     )
 
 

@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from equipoise.core.answer_store import KeptAnswer
 from equipoise.core.errors import UserError
 from equipoise.core.files import sha256_json
-from equipoise.core.llm_client import Answer, Llm, LlmSettings, answer_of
+from equipoise.core.llm_client import Llm, LlmSettings, answer_of
 from equipoise.data.images import encoded
 from equipoise.models.base import MOST_TOKENS, QUESTION, split_options
 
@@ -72,14 +73,14 @@ class Served:
     def answered(self) -> tuple[int, int]:
         return self._client.answered()
 
-    def _ask(self, picture: bytes, prompt: str, keep: Callable[[Answer], bool], **options: object) -> Answer:
+    def _ask(self, picture: bytes, prompt: str, keep: Callable[[KeptAnswer], bool], **options: object) -> KeptAnswer:
         """One answer, kept or from the server; log-probabilities are kept as JSON, text as text."""
         about = {"jpeg": hashlib.sha256(picture).hexdigest(), "prompt": prompt, **options}
         return self._client.kept_or_asked(about, lambda: self._asked(picture, prompt, options), keep)
 
-    def _asked(self, picture: bytes, prompt: str, options: dict[str, object]) -> Answer:
+    def _asked(self, picture: bytes, prompt: str, options: dict[str, object]) -> KeptAnswer:
         choice = self._client.complete(messages([picture], prompt), 1, **options)
-        return Answer("", "refused") if choice is None else Answer(json.dumps(_first_token(choice)), "logprobs")
+        return KeptAnswer("", "refused") if choice is None else KeptAnswer(json.dumps(_first_token(choice)), "logprobs")
 
     def _many(self, ask: Callable[[Request], float | None], requests: Sequence[Request]) -> list[float | None]:
         """Answers in order; at the first error no new request is begun, and those on their way are kept."""
@@ -101,7 +102,7 @@ class ServedYes(Served):
         self._lock = threading.Lock()
         self._clear = self._unclear = 0
 
-    def greet(self) -> Answer:
+    def greet(self) -> KeptAnswer:
         """Ask about a red square: a test of the server, the key, pictures and log-probabilities."""
         return self._asked(_encoded(_PICTURE), self._template.replace("{}", "a red square"), _LIKELY)
 
@@ -243,7 +244,7 @@ def _first_token(choice: dict[str, Any]) -> list[tuple[str, float]]:
     return [(token, value) for token, value in tokens if not math.isnan(value)]
 
 
-def _has_tokens(answer: Answer) -> bool:
+def _has_tokens(answer: KeptAnswer) -> bool:
     return answer.finish == "logprobs" and answer.text != "[]"
 
 

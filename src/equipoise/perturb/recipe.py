@@ -106,7 +106,7 @@ def replaced(text: str, kind: Kind, proposal: Proposal) -> Candidate:
 Sources = Sequence[Source]
 Made = Iterator[Candidate | Refused]
 Op = Callable[[Caption, Sources, random.Random], Made]
-Check = Callable[[Caption, Candidate], str | None]
+EditCheck = Callable[[Caption, Candidate], str | None]
 Prepare = Callable[[Sequence[Caption], Sequence[Source]], None]
 
 
@@ -126,7 +126,7 @@ class Recipe:
     about: str
     slots: tuple[Slot, ...]
     sources: tuple[Source, ...] = ()
-    checks: tuple[Check, ...] = ()
+    checks: tuple[EditCheck, ...] = ()
     pick: int | None = None  # at most so many of the filled slots, drawn at random
     masked_lm: Literal["none", "checked", "fourth guess"] = "checked"  # how one would be used, if there are sources
     without_masked_lm: str = ""  # what the report says where none is given

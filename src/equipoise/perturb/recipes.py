@@ -25,7 +25,7 @@ from equipoise.perturb.operations.contrast import contrast
 from equipoise.perturb.operations.converse import converse_positive
 from equipoise.perturb.operations.swap_candidates import prepare_swaps, swap_judged
 from equipoise.perturb.operations.swap_positive import swap_positive
-from equipoise.perturb.recipe import Both, Check, Op, Recipe, Slot, Source
+from equipoise.perturb.recipe import Both, EditCheck, Op, Recipe, Slot, Source
 from equipoise.perturb.sources.captions import OtherCaptions
 from equipoise.perturb.sources.fillers import Fillers
 from equipoise.perturb.sources.lexicon import Lexicon, WordNetSource
@@ -34,7 +34,7 @@ from equipoise.perturb.trivial import Alternations
 if TYPE_CHECKING:
     from equipoise.core.llm_client import Llm, LlmSettings
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[EditCheck, ...] = (
     form.changed,
     meaning.plausible,
     meaning.can_be_told,

@@ -27,7 +27,7 @@ _JSON, _CSV = {"model", "task", "result"}, {"model", "task", "date", "main_score
 GROUPED = "Winoground"  # the only task of these with an image score; the others' files hold a zero in its place
 
 
-class Row(NamedTuple):
+class PublishedRow(NamedTuple):
     model: str
     task: str
     shares: dict[str, float]  # by our metric
@@ -52,7 +52,7 @@ def is_table(path: Path) -> bool:
     return isinstance(first, dict) and (first.keys() >= _JSON or first.keys() >= _CSV)
 
 
-def read_tables(paths: Sequence[Path], benchmark: str | None) -> list[Row]:
+def read_tables(paths: Sequence[Path], benchmark: str | None) -> list[PublishedRow]:
     """The rows of the benchmark, or all; all that is wrong is raised at once."""
     problems, listed = Problems(" and ".join(map(str, paths))), []
     seen: dict[tuple[str, str, str], str] = {}
@@ -85,7 +85,7 @@ def read_tables(paths: Sequence[Path], benchmark: str | None) -> list[Row]:
     return kept
 
 
-def _row(value: Mapping[str, Any]) -> Row:
+def _row(value: Mapping[str, Any]) -> PublishedRow:
     if "result" in value:
         ((scores,),) = value["result"]["scores"].values()
         revision, date, scale, group = str(value["result"].get("dataset_revision", "")), "", 1.0, "accuracy"
@@ -97,10 +97,10 @@ def _row(value: Mapping[str, Any]) -> Row:
         shares |= {"image": float(scores["image_acc"]) / scale} if "image_acc" in scores else {}
     if not all(map(math.isfinite, shares.values())):
         raise ValueError("a score that is not a finite number")
-    return Row(str(value["model"]), str(value["task"]), shares, revision, date, scale == 1.0)
+    return PublishedRow(str(value["model"]), str(value["task"]), shares, revision, date, scale == 1.0)
 
 
-def metrics_of(row: Row) -> tuple[Metrics, list[str]]:
+def metrics_of(row: PublishedRow) -> tuple[Metrics, list[str]]:
     """The numbers, and notes on them."""
     n = TASKS[row.task][1]
     notes = [f"n is that of mteb's {row.task}; the file does not say it"]

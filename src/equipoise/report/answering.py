@@ -48,7 +48,7 @@ _CHANGES = {  # a variant, and what changes between two answers; the last is the
 }
 
 
-class Answered(NamedTuple):
+class AnsweringRun(NamedTuple):
     """A run of answers; `folder` has its texts, if it is on disk."""
 
     record: RunRecord
@@ -56,14 +56,16 @@ class Answered(NamedTuple):
     folder: Path | None = None
 
 
-def write_card(path: Path, runs: Iterable[Answered], title: str | None, seed: int, images: Path | None = None) -> None:
+def write_card(
+    path: Path, runs: Iterable[AnsweringRun], title: str | None, seed: int, images: Path | None = None
+) -> None:
     cards = [_card(run, seed, images) for run in runs]
     page = templates("equipoise.report").get_template("card.html")
     title = title or "Does the answer stay the same?"
     write_own(path, page.render(mark=MARK, title=title, cards=cards, style=page_part("report.css")), MARK)
 
 
-def _card(run: Answered, seed: int, images: Path | None) -> dict[str, object]:
+def _card(run: AnsweringRun, seed: int, images: Path | None) -> dict[str, object]:
     record, published = run.record, run.record.published
     numbers = record.metrics.overall
     flips = [row for row in shown([numbers.metrics], "answers") if row.name.endswith(("_flips", "constant_answers"))]
@@ -121,7 +123,9 @@ def _pairs(variant: str, title: str) -> Metric:
     return of_answers(f"{variant}_pairs", "share of pairs that differ", ask, chance=chance, title=title)
 
 
-def _gallery(run: Answered, changed: Sequence[ItemScores], seed: int, images: Path | None) -> list[dict[str, object]]:
+def _gallery(
+    run: AnsweringRun, changed: Sequence[ItemScores], seed: int, images: Path | None
+) -> list[dict[str, object]]:
     """Some items with every answer: those whose answers changed, then others, half of them wrong where there are."""
     draw = random.Random(seed)
     there = {row.id for row in changed}
@@ -185,7 +189,7 @@ def _line(answer: Answer, asked: Asked | None, reworded: str) -> dict[str, str]:
     }
 
 
-def _sources(run: Answered, images: Path | None) -> list[ImageSource]:
+def _sources(run: AnsweringRun, images: Path | None) -> list[ImageSource]:
     """Where the photos are; a page without them is a page."""
     place = images if images or run.folder is None else from_run(run.record.arguments.get("images"), run.folder)
     try:

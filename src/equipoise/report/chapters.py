@@ -260,7 +260,7 @@ def _lettered(entries: Sequence[Entry]) -> list[Entry]:
     """The entries with their letters, where there are three or more: every pair is tested on the same items."""
     if len(entries) < 3:
         return list(entries)
-    compared = [models.Model(entry.label, [entry.run]) for entry in entries]
+    compared = [models.ComparedModel(entry.label, [entry.run]) for entry in entries]
     try:
         _, path, least = rule_of(entries[0].run, None)
         metrics = [row.name for row in shared_metrics([entry.run for entry in entries]) if row.less is None]

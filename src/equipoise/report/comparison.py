@@ -18,10 +18,10 @@ from equipoise.report.tables import OF_THOSE, POSITIVES, signed
 
 _CUT = 60  # characters of a text in a list
 VERDICT = "the interval excludes zero and the corrected p is below 0.05"
-Verdict = Literal["better", "worse", "different", "not significant"]
+Significance = Literal["better", "worse", "different", "not significant"]
 
 
-def judged(metric: MetricInfo, change: Change) -> Verdict:
+def judged(metric: MetricInfo, change: Change) -> Significance:
     """The word for a change, everywhere: the interval and, where it was tested, the corrected p decide."""
     untested = change.p is None and change.adjusted is None
     if not (change.clear if untested else change.significant):
@@ -60,7 +60,7 @@ def conclusion(comparisons: Sequence[Comparison]) -> str:
 
 
 def _concluded(one: Comparison) -> str:
-    said: dict[Verdict, list[str]] = {"better": [], "worse": [], "different": [], "not significant": []}
+    said: dict[Significance, list[str]] = {"better": [], "worse": [], "different": [], "not significant": []}
     for row in (row for row in shown([one.changes]) if row.less is None):
         change = one.changes[row.name]
         verdict = judged(row, change)

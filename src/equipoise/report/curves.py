@@ -16,7 +16,7 @@ from equipoise.core.files import read_text
 from equipoise.core.run_folder import claim_of, write_own
 from equipoise.evaluation.metrics import METRICS
 from equipoise.report.html import (
-    Point,
+    XY,
     at,
     axis,
     el,
@@ -37,14 +37,14 @@ MARK = '<meta name="generator" content="equipoise train">'
 HEIGHT, COLUMNS = 220.0, 600  # pixels; columns of which each keeps its lowest and highest point
 DASHES = (None, "8 3", "2 2", "9 3 2 3")
 THRESHOLD = "threshold_"
-Row = Mapping[str, Any]
+LogRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Curve:
     name: str
-    points: Sequence[Point]  # step, value
-    spread: Mapping[float, Point] = field(default_factory=dict)  # step -> both ends of the interval
+    points: Sequence[XY]  # step, value
+    spread: Mapping[float, XY] = field(default_factory=dict)  # step -> both ends of the interval
 
 
 def write_curves(out: Path) -> Path | None:
@@ -60,7 +60,7 @@ def write_curves(out: Path) -> Path | None:
     return out / PAGE
 
 
-def curves(out: Path, rows: Sequence[Row]) -> Markup:
+def curves(out: Path, rows: Sequence[LogRow]) -> Markup:
     """The figures of a run; `rows` are those of `read_log(out)`."""
     steps = [row for row in rows if "loss" in row]
     judged = [row for row in rows if "metrics" in row]
@@ -88,7 +88,7 @@ def curves(out: Path, rows: Sequence[Row]) -> Markup:
     return el("div", *(drawing for drawing in drawn if drawing is not None), class_="figures")
 
 
-def _points(rows: Sequence[Row], values: Sequence[float | None]) -> list[Point]:
+def _points(rows: Sequence[LogRow], values: Sequence[float | None]) -> list[XY]:
     return [(row["step"], math.nan if value is None else value) for row, value in zip(rows, values, strict=True)]
 
 
@@ -99,7 +99,7 @@ def chosen(out: Path) -> int | None:
     return int(number) if number.isdecimal() else None
 
 
-def turn(judged: Sequence[Row]) -> tuple[Row, Row] | None:
+def turn(judged: Sequence[LogRow]) -> tuple[LogRow, LogRow] | None:
     """The evaluation with the highest Augmented accuracy, and the first after it with a higher Original and a lower
     Augmented accuracy: from there on the model learns that any change of words is wrong."""
     known = [row for row in judged if {"original", "augmented"} <= row["metrics"].keys()]
@@ -114,7 +114,7 @@ def turn(judged: Sequence[Row]) -> tuple[Row, Row] | None:
     return None
 
 
-def findings(out: Path, rows: Sequence[Row]) -> list[str]:
+def findings(out: Path, rows: Sequence[LogRow]) -> list[str]:
     """The chosen checkpoint, and where Original rises while Augmented falls, as sentences."""
     judged = [row for row in rows if "metrics" in row]
     said = []
@@ -142,7 +142,7 @@ def _title(name: str) -> str:
     return METRICS[name].title if name in METRICS else printable(name)
 
 
-def _value(row: Row, name: str) -> str:
+def _value(row: LogRow, name: str) -> str:
     """Our metrics in percent with interval and n; a user's own metric as it is."""
     value, ends, n = row["metrics"][name], row.get("intervals", {}).get(name), row.get("n", {}).get(name)
     if name not in METRICS:
@@ -151,14 +151,14 @@ def _value(row: Row, name: str) -> str:
     return f"{100 * value:.1f}%{spread}" + ("" if n is None else f" of {n:,}")
 
 
-def _marks(out: Path, judged: Sequence[Row]) -> list[tuple[int, str]]:
+def _marks(out: Path, judged: Sequence[LogRow]) -> list[tuple[int, str]]:
     """Steps that every figure marks."""
     marks = [] if (best := chosen(out)) is None else [(best, "chosen")]
     turned = turn(judged)
     return marks if turned is None else [*marks, (turned[1]["step"], "Original ↑ Augmented ↓")]
 
 
-def _watched(judged: Sequence[Row], last: int, marks: Sequence[tuple[int, str]]) -> Markup | None:
+def _watched(judged: Sequence[LogRow], last: int, marks: Sequence[tuple[int, str]]) -> Markup | None:
     names = [name for name in dict.fromkeys(name for row in judged for name in row["metrics"]) if name in METRICS]
     lines = []
     for name in names:
@@ -229,9 +229,7 @@ def _chart(
     return figure(title, how, Markup("").join(shown), _summary(lines) if data is None else data)
 
 
-def _path(
-    points: Sequence[Point], last: int, height: Callable[[float], float], colour: str, dash: str | None
-) -> Markup:
+def _path(points: Sequence[XY], last: int, height: Callable[[float], float], colour: str, dash: str | None) -> Markup:
     """A curve, which breaks where its value is not finite."""
     placed = [(COLUMNS * step / last, value) for step, value in points]
     path = ""

@@ -117,10 +117,10 @@ def top(values: Iterable[float]) -> float:
     return float(min(100, 20 * (int(100 * max(values, default=0) * 1.1 // 20) + 1)))
 
 
-Point = tuple[float, float]
+XY = tuple[float, float]
 
 
-def visible(points: Iterable[Point]) -> Iterable[Point]:
+def visible(points: Iterable[XY]) -> Iterable[XY]:
     """The lowest and highest point per pixel: a long run gives a small file and keeps its peaks."""
     for _, column in groupby(points, key=lambda point: int(point[0])):
         by_height = sorted(column, key=lambda point: point[1])

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from equipoise.evaluation.scores import ItemScores, Scores
 
-Group = Literal["right", "brittle", "wrong", "tie", "none"]
+ClassGroup = Literal["right", "brittle", "wrong", "tie", "none"]
 
 
 class Class(NamedTuple):
     """One class of items. `above`: s(c) > s(n), which is Original's win."""
 
     name: str
-    group: Group
+    group: ClassGroup
     above: bool
 
 
@@ -46,7 +46,7 @@ NOT_COMPARED = _NUMBER["not compared"]
 NO_POSITIVE = {number for name, number in _NUMBER.items() if name.endswith("no p")}
 
 
-def _codes(groups: Iterable[Group]) -> list[int]:
+def _codes(groups: Iterable[ClassGroup]) -> list[int]:
     chosen = set(groups)
     return [number for number, kind in enumerate(CLASSES) if kind.group in chosen and number not in NO_POSITIVE]
 

@@ -248,7 +248,7 @@ def _swatches() -> str:
     return "".join(rules)
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A row of a table; the gallery has the items of a run of a chapter."""
 
     label: str
@@ -259,31 +259,35 @@ class Row(NamedTuple):
     letters: Mapping[str, str] = {}  # never written to
 
 
-Group = tuple[str, str, list[Row], Comparison | None]  # heading, a word on it, rows, and what changed
+TableGroup = tuple[str, str, list[TableRow], Comparison | None]  # heading, a word on it, rows, and what changed
 
 
-def _headline(chapters: Sequence[Chapter]) -> list[Group]:
+def _headline(chapters: Sequence[Chapter]) -> list[TableGroup]:
     """The groups of the first table."""
     groups = []
     for number, chapter in enumerate(chapters):
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for run, entry in enumerate(chapter.entries):
-            rows.append(Row(printable(entry.label), printable(entry.about), entry.numbers, number, run, entry.letters))
+            rows.append(
+                TableRow(printable(entry.label), printable(entry.about), entry.numbers, number, run, entry.letters)
+            )
         for point in chapter.elsewhere:
-            rows.append(Row(printable(point.label), f"reported: {printable(point.source)}", point.numbers))
-        rows += [Row(*floor) for floor in floors(chapter)]
+            rows.append(TableRow(printable(point.label), f"reported: {printable(point.source)}", point.numbers))
+        rows += [TableRow(*floor) for floor in floors(chapter)]
         groups.append((printable(chapter.title), chapter.average, rows, chapter.change))
     return groups
 
 
-def _columns(groups: Sequence[Group]) -> list[MetricInfo]:
+def _columns(groups: Sequence[TableGroup]) -> list[MetricInfo]:
     """The metrics of a table's heads; a difference (drop) stands behind the one it is of."""
     numbers = [row.numbers.metrics for _, _, rows, _ in groups for row in rows]
     return [metric for metric in shown(numbers, "texts", always=True) if metric.less is None]
 
 
-def _table_groups(table: Table) -> list[Group]:
-    return [(title, "", [Row(label, "", numbers) for label, numbers in rows], None) for title, rows in table.groups]
+def _table_groups(table: Table) -> list[TableGroup]:
+    return [
+        (title, "", [TableRow(label, "", numbers) for label, numbers in rows], None) for title, rows in table.groups
+    ]
 
 
 def _example(chapters: Sequence[Chapter], gallery: Gallery) -> dict[str, Any] | None:

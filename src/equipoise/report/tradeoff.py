@@ -163,7 +163,7 @@ FIRST = {"classification": "accuracy@1", "retrieval": "text_to_image_recall@1", 
 
 
 @dataclass(frozen=True)
-class Kept:
+class RetentionRun:
     """One set of the models of a chapter: by the number of an entry, its folder and record."""
 
     title: str
@@ -193,19 +193,19 @@ def _identity(card: ModelCard) -> str:
     return sha256_json(of_card(card.model_dump(mode="json", exclude={"device"})) or card.spec)
 
 
-def _kept(chapter: Chapter, runs: Sequence[tuple[Path, RunRecord]]) -> list[Kept]:
-    sets: dict[tuple[str, str], Kept] = {}
+def _kept(chapter: Chapter, runs: Sequence[tuple[Path, RunRecord]]) -> list[RetentionRun]:
+    sets: dict[tuple[str, str], RetentionRun] = {}
     for number, entry in enumerate(chapter.entries):
         wanted = _identity(entry.run.records[0].model)
         for place, record in runs:
             if record.kind in FIRST and _identity(record.model) == wanted:
                 key = (record.kind, record.benchmark.items_sha256)
                 title = f"{record.benchmark.name} ({record.kind})"
-                sets.setdefault(key, Kept(title, record.kind, {})).runs.setdefault(number, (place, record))
+                sets.setdefault(key, RetentionRun(title, record.kind, {})).runs.setdefault(number, (place, record))
     return list(sets.values())
 
 
-def retention(chapter: Chapter, kept: Kept) -> Markup | None:
+def retention(chapter: Chapter, kept: RetentionRun) -> Markup | None:
     """The plane of one set and composition; None where fewer than two models have both."""
     metric = "augmented" if any(entry.numbers["augmented"] is not None for entry in chapter.entries) else "original"
     first = FIRST[kept.kind]

@@ -26,7 +26,7 @@ from equipoise.evaluation.scores import ItemScores
 from equipoise.report.chapters import Point
 from equipoise.study.questions import Question, Study, Value
 
-Answers = Mapping[str, Mapping[int, Value]]  # annotator -> question -> answer
+AnswersByPerson = Mapping[str, Mapping[int, Value]]  # annotator -> question -> answer
 MOST_GROUPS = 12  # values of a tag with a breakdown
 # For these, one of two annotators is enough; all others need both.
 SOME = {name for name in SHARES if METRICS[name].better == "low"}
@@ -85,7 +85,7 @@ class Score(_Part):
     lost: list[str]  # items without the full point
 
 
-def score(study: Study, answers: Answers, seed: int = 0) -> Score:
+def score(study: Study, answers: AnswersByPerson, seed: int = 0) -> Score:
     given = {name: answered for name, answered in sorted(answers.items()) if answered}
     if not given:
         raise UserError("these files have no answers")
@@ -217,7 +217,7 @@ def _groups(study: Study, numbers: Sequence[int]) -> dict[str, dict[str, list[in
     return {tag: dict(sorted(groups.items())) for tag, groups in by_tag.items() if 1 < len(groups) <= MOST_GROUPS}
 
 
-def _units(study: Study, given: Answers) -> dict[str, tuple[list[Unit], Any]]:
+def _units(study: Study, given: AnswersByPerson) -> dict[str, tuple[list[Unit], Any]]:
     """The judged things by name. Ranks (the mean rank for ties) are ordinal. Preferences between two texts are nominal,
     in the study's random order: if the caption came first, all would "agree by chance" that the first is better, and
     alpha would be low for people who are always right."""

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Row(NamedTuple):
+class RecipeRow(NamedTuple):
     module: str  # a file of recipes/, imported when needed
     summary: str  # the first line of the function's docstring
 
 
-def _rows() -> Iterator[tuple[str, Row]]:
+def _rows() -> Iterator[tuple[str, RecipeRow]]:
     for path in sorted((Path(__file__).parent / "recipes").glob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and _is_recipe(node):
-                yield node.name, Row(path.stem, (ast.get_docstring(node) or "").partition("\n")[0])
+                yield node.name, RecipeRow(path.stem, (ast.get_docstring(node) or "").partition("\n")[0])
 
 
 def _is_recipe(node: ast.FunctionDef) -> bool:
@@ -34,6 +34,6 @@ def _year(name: str) -> int:
 
 
 @cache
-def recipe_rows() -> dict[str, Row]:
+def recipe_rows() -> dict[str, RecipeRow]:
     """The recipes by year; those without one (of no paper, or ablations) come first."""
     return dict(sorted(_rows(), key=lambda row: (_year(row[0]), row[0])))

@@ -27,7 +27,7 @@ MENTIONED = 0.35  # probability of mentioning another attribute
 
 
 @dataclass(frozen=True)
-class Case:
+class WorldCase:
     scene: Scene
     caption: Sentence
     positive: Sentence
@@ -47,10 +47,10 @@ class Case:
         )
 
 
-Maker = Callable[[Scene, Random, str], Case | None]
+Maker = Callable[[Scene, Random, str], WorldCase | None]
 
 
-def replace_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
+def replace_attributes(scene: Scene, rng: Random, synonym: str) -> WorldCase | None:
     family = rng.choices(list(FAMILY_WEIGHTS), list(FAMILY_WEIGHTS.values()))[0]
     mentioned = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2))))
     things = [_thing(each, rng, family if index == 0 else None) for index, each in enumerate(mentioned)]
@@ -63,10 +63,12 @@ def replace_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
     to, wrong = _synonym(old, rng, synonym), _any_word(family, value, rng)
     changing = caption.things[target]
     positive, negative = [caption.with_thing(target, changing.with_attribute(word)) for word in (to, wrong)]
-    return _checked(Case(scene, caption, positive, negative, "replace-attributes", family, synonym, (old, to, wrong)))
+    return _checked(
+        WorldCase(scene, caption, positive, negative, "replace-attributes", family, synonym, (old, to, wrong))
+    )
 
 
-def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
+def replace_relations(scene: Scene, rng: Random, synonym: str) -> WorldCase | None:
     pairs = related_pairs(scene)
     if not pairs:
         return None
@@ -80,10 +82,10 @@ def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
     to = _synonym(old, rng, synonym)
     positive, negative = [replace(caption, relation=word) for word in (to, wrong)]
     words = old, to, wrong
-    return _checked(Case(scene, caption, positive, negative, "replace-relations", "relation", synonym, words))
+    return _checked(WorldCase(scene, caption, positive, negative, "replace-relations", "relation", synonym, words))
 
 
-def replace_objects(scene: Scene, rng: Random, synonym: str) -> Case | None:
+def replace_objects(scene: Scene, rng: Random, synonym: str) -> WorldCase | None:
     """Another kind; half of the time that of another thing in the picture, which has other attributes."""
     mentioned = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2))))
     things = tuple(_thing(each, rng, None) for each in mentioned)
@@ -92,10 +94,10 @@ def replace_objects(scene: Scene, rng: Random, synonym: str) -> Case | None:
     caption = Sentence("things", things, template=rng.randrange(12))
     to, wrong = _synonym(old, rng, synonym), _any_word("kind", value, rng)
     positive, negative = [caption.with_thing(0, replace(things[0], kind=word)) for word in (to, wrong)]
-    return _checked(Case(scene, caption, positive, negative, "replace-objects", "kind", synonym, (old, to, wrong)))
+    return _checked(WorldCase(scene, caption, positive, negative, "replace-objects", "kind", synonym, (old, to, wrong)))
 
 
-def replace_actions(scene: Scene, rng: Random, synonym: str) -> Case | None:
+def replace_actions(scene: Scene, rng: Random, synonym: str) -> WorldCase | None:
     """Another verb; half of the time that of another thing in the picture.
 
     The actor comes first: "a cat and a house glowing" could mean both.
@@ -109,10 +111,12 @@ def replace_actions(scene: Scene, rng: Random, synonym: str) -> Case | None:
     caption = Sentence("things", things, template=rng.randrange(12))
     to, wrong = _synonym(old, rng, synonym), _any_word("action", value, rng)
     positive, negative = [caption.with_thing(0, replace(things[0], action=word)) for word in (to, wrong)]
-    return _checked(Case(scene, caption, positive, negative, "replace-actions", "action", synonym, (old, to, wrong)))
+    return _checked(
+        WorldCase(scene, caption, positive, negative, "replace-actions", "action", synonym, (old, to, wrong))
+    )
 
 
-def swap(scene: Scene, rng: Random, synonym: str) -> Case | None:
+def swap(scene: Scene, rng: Random, synonym: str) -> WorldCase | None:
     family = rng.choices(list(FAMILY_WEIGHTS), list(FAMILY_WEIGHTS.values()))[0]
     if len(scene.objects) < 2:
         return None
@@ -122,10 +126,10 @@ def swap(scene: Scene, rng: Random, synonym: str) -> Case | None:
     caption = Sentence("things", (first, second), template=rng.randrange(12))
     positive = replace(caption, things=(second, first))
     negative = replace(caption, things=(first.with_attribute(other_value), second.with_attribute(value)))
-    return _checked(Case(scene, caption, positive, negative, "swap", family, "none", None))
+    return _checked(WorldCase(scene, caption, positive, negative, "swap", family, "none", None))
 
 
-def count(scene: Scene, rng: Random, synonym: str) -> Case | None:
+def count(scene: Scene, rng: Random, synonym: str) -> WorldCase | None:
     thing = thing_of(rng.choice(scene.objects), ())
     number = sum(each.kind == thing.kind.value for each in scene.objects)
     old = common("number", str(number))
@@ -133,10 +137,10 @@ def count(scene: Scene, rng: Random, synonym: str) -> Case | None:
     to = _synonym(old, rng, "unseen")
     caption = Sentence("count", (thing,), number=old, template=rng.randrange(12))
     positive, negative = [replace(caption, number=word) for word in (to, wrong)]
-    return _checked(Case(scene, caption, positive, negative, "count", "number", "unseen", (old, to, wrong)))
+    return _checked(WorldCase(scene, caption, positive, negative, "count", "number", "unseen", (old, to, wrong)))
 
 
-def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
+def without(scene: Scene, rng: Random, synonym: str) -> WorldCase | None:
     present = thing_of(rng.choice(scene.objects), ())
     kinds = {each.kind for each in scene.objects}
     absent = Thing(common("kind", rng.choice([kind for kind in FAMILIES["kind"] if kind not in kinds])))
@@ -144,10 +148,10 @@ def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
     to = _synonym(old, rng, "unseen")
     caption = Sentence("without", (present, absent), number=old, template=rng.randrange(12))
     positive, negative = replace(caption, number=to), replace(caption, things=(absent, present))
-    return _checked(Case(scene, caption, positive, negative, "without", "absence", "unseen", None))
+    return _checked(WorldCase(scene, caption, positive, negative, "without", "absence", "unseen", None))
 
 
-def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
+def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> WorldCase | None:
     """One thing with another colour or texture. Not size: a larger thing may cover another."""
     case = replace_attributes(scene, rng, synonym)
     if case is None or case.changed is None or case.family == "size":
@@ -163,7 +167,7 @@ def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
     return _one_of_twins(rng, scenes, sentences, words, ("balanced-attributes", case.family, synonym))
 
 
-def balanced_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
+def balanced_relations(scene: Scene, rng: Random, synonym: str) -> WorldCase | None:
     """Left and right, above and below: the whole scene is mirrored."""
     case = replace_relations(scene, rng, synonym)
     if case is None or case.changed is None or case.changed[0].value not in OPPOSITES:
@@ -176,7 +180,7 @@ def balanced_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
     return _one_of_twins(rng, scenes, sentences, words, ("balanced-relations", "relation", synonym))
 
 
-def balanced_count(scene: Scene, rng: Random, synonym: str) -> Case | None:
+def balanced_count(scene: Scene, rng: Random, synonym: str) -> WorldCase | None:
     """Some of the counted things are removed."""
     thing = thing_of(rng.choice(scene.objects), ())
     counted = [each for each in scene.objects if each.kind == thing.kind.value]
@@ -191,7 +195,7 @@ def balanced_count(scene: Scene, rng: Random, synonym: str) -> Case | None:
     return _one_of_twins(rng, scenes, sentences, words, ("balanced-count", "number", synonym))
 
 
-def balanced_without(scene: Scene, rng: Random, synonym: str) -> Case | None:
+def balanced_without(scene: Scene, rng: Random, synonym: str) -> WorldCase | None:
     """The present kind becomes the absent one."""
     case = without(scene, rng, synonym)
     if case is None:
@@ -221,7 +225,7 @@ MAKERS: dict[str, Maker] = {
 }
 
 
-def matched(case: Case, rng: Random) -> Case:
+def matched(case: WorldCase, rng: Random) -> WorldCase:
     """The case without a shortcut in its words, for finetuning.
 
     The caption has the common word or a rare seen one, the positive the other, and the negative a word as common as the
@@ -250,7 +254,7 @@ def _one_of_twins(
     sentences: Sequence[Sequence[Sentence]],
     words: Sequence[tuple[Word, Word]] | None,
     names: tuple[str, str, str],
-) -> Case | None:
+) -> WorldCase | None:
     """`sentences` and `words`: for each scene, the true sentences (caption, positive) and their words. `names`: test,
     family and synonym of the case."""
     twins = []
@@ -258,7 +262,7 @@ def _one_of_twins(
         caption, positive = sentences[place]
         negative = sentences[1 - place][0]
         changed = None if words is None else (*words[place], words[1 - place][0])
-        twins.append(Case(scene, caption, positive, negative, *names, changed))
+        twins.append(WorldCase(scene, caption, positive, negative, *names, changed))
     chosen = rng.choice(twins)
     return chosen if all(twin.right() for twin in twins) else None  # both, or one twin would be dropped more often
 
@@ -269,7 +273,7 @@ def _both_words(word: Word, rng: Random, synonym: str) -> tuple[Word, Word]:
     return (word, rare) if rng.random() < RARE else (rare, word)
 
 
-def _checked(case: Case) -> Case | None:
+def _checked(case: WorldCase) -> WorldCase | None:
     """The case, if its sentences are what they should be."""
     return case if case.right() else None
 

@@ -20,7 +20,7 @@ from equipoise.core.progress import progress
 from equipoise.data.identity import of_code
 from equipoise.data.images import encoded
 from equipoise.data.items import Edit, ImageRef, Item, Target, Text, holds_items, write_items
-from equipoise.world.cases import MAKERS, Case, matched
+from equipoise.world.cases import MAKERS, WorldCase, matched
 from equipoise.world.draw import PIXELS, draw
 from equipoise.world.scenes import Scene, sample_acting, sample_crowd, sample_scene
 from equipoise.world.sentences import text
@@ -46,7 +46,7 @@ _NO_CASE = 1000
 _SAMPLERS = {**dict.fromkeys((*UNSEEN, *BALANCED[2:]), sample_crowd), "replace-actions": sample_acting}
 
 
-def case_at(split: str, test: str, seed: int, index: int) -> Case:
+def case_at(split: str, test: str, seed: int, index: int) -> WorldCase:
     """The case of that name. Finetuning uses only seen synonyms, other splits alternate between seen and unseen."""
     if split == MATCHED:
         return matched(case_at("finetune", test, seed, index), Random(f"{split}/{test}/{seed}/{index}"))
@@ -71,7 +71,7 @@ def scene_of(path: str) -> Scene:
     raise UserError(f"{path}: not an image of the drawn world; expected SPLIT/TEST/SEED/INDEX.png")
 
 
-def item_of(case: Case, name: str) -> Item:
+def item_of(case: WorldCase, name: str) -> Item:
     """The case as an Item; `name` is SPLIT/TEST/SEED/INDEX."""
     positive, negative = _edits(case)
     scene = name.replace(MATCHED, "finetune")  # the same picture
@@ -102,7 +102,7 @@ _TARGETS: dict[str, Target] = {
 }
 
 
-def _edits(case: Case) -> tuple[Edit, Edit]:
+def _edits(case: WorldCase) -> tuple[Edit, Edit]:
     if case.test == "swap":
         return Edit(op="swap", target="object", by="world"), Edit(op="swap", target="attribute", by="world")
     target: Target | None = _TARGETS.get(case.test, "attribute")

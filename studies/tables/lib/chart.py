@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import groupby
 
-from equipoise.report.html import Point, ticks, visible
+from equipoise.report.html import XY, ticks, visible
 
 _WIDTH, _HEIGHT = 800, 450
 _LEFT, _TOP, _BOTTOM = 70, 20, 55
@@ -16,14 +16,14 @@ _TEXT = '<text x="{:.1f}" y="{:.1f}" {}>{}</text>'
 _LINE = '<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="{}" stroke-width="{}"/>'
 
 
-def line_chart(lines: Mapping[str, Sequence[Point]], x_label: str, y_label: str) -> str:
+def line_chart(lines: Mapping[str, Sequence[XY]], x_label: str, y_label: str) -> str:
     """An SVG line chart: one line per name, the first in black; a line breaks where its value is not finite."""
     right = _WIDTH - 50 - 8 * max(map(len, lines))  # the names are to the right
     bottom = _HEIGHT - _BOTTOM
     known = [(x, y) for points in lines.values() for x, y in points if math.isfinite(y)] or [(0.0, 0.0)]
     x_ticks, y_ticks = ticks([x for x, _ in known], least=1), ticks([y for _, y in known])
 
-    def place(point: Point) -> Point:
+    def place(point: XY) -> XY:
         across = (point[0] - x_ticks[0]) / (x_ticks[-1] - x_ticks[0])
         up = (point[1] - y_ticks[0]) / (y_ticks[-1] - y_ticks[0])
         return _LEFT + across * (right - _LEFT), bottom - up * (bottom - _TOP)

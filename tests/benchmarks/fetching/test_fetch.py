@@ -16,8 +16,8 @@ from tests.benchmarks.fetching.serving import BODY, HASH, Server
 
 from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, Download
 from equipoise.benchmarks.fetching import fetch as module
-from equipoise.benchmarks.fetching.download import Refused, _SafeRedirects
-from equipoise.benchmarks.fetching.fetch import Plan, fetch, plan
+from equipoise.benchmarks.fetching.download import DownloadRefused, _SafeRedirects
+from equipoise.benchmarks.fetching.fetch import FetchPlan, fetch, plan
 from equipoise.core.errors import UserError
 
 
@@ -32,14 +32,14 @@ def file(server: Server, **facts: Any) -> Download:
     return Download(server.url, "sub/file.bin", **facts)
 
 
-def run(todo: Plan) -> str:
+def run(todo: FetchPlan) -> str:
     """Fetch quickly; what was said."""
     said = io.StringIO()
     fetch(todo, Console(file=said, width=200), tries=3, pause=0.01, timeout=5)
     return said.getvalue()
 
 
-def failure(todo: Plan) -> str:
+def failure(todo: FetchPlan) -> str:
     with pytest.raises(UserError) as caught:
         run(todo)
     return str(caught.value)
@@ -369,7 +369,7 @@ def test_redirects_keep_the_rule(server: Server, tmp_path: Path, to: str) -> Non
 
 def test_the_web_may_not_redirect_to_this_machine() -> None:
     request = urllib.request.Request("https://example.org/x")
-    with pytest.raises(Refused, match="redirects to"):
+    with pytest.raises(DownloadRefused, match="redirects to"):
         _SafeRedirects().redirect_request(request, None, 302, "", None, "http://127.0.0.1/x")  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ from equipoise.evaluation.comparing import inference
 from equipoise.evaluation.comparing.differences import difference, leaves_of, per_item
 from equipoise.evaluation.comparing.folders import _holding, flips
 from equipoise.evaluation.comparing.gate import Gate, check_gates, read_gate
-from equipoise.evaluation.comparing.models import Model, compare_models, contributions, place, require_seeds
+from equipoise.evaluation.comparing.models import ComparedModel, compare_models, contributions, place, require_seeds
 from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Comparison, Interval, RunRecord
@@ -179,12 +179,12 @@ def test_seeds_that_agree_add_nothing(run: MakeRun) -> None:
 def test_what_is_no_seed(run: MakeRun) -> None:
     one = run([1, 0])
     with pytest.raises(UserError, match="the same weights, not two seeds"):
-        require_seeds(Model("x", [one, run([0, 1])]))
+        require_seeds(ComparedModel("x", [one, run([0, 1])]))
     record = one.records[0]
     other = record.model.model_copy(update={"weight_sha256": "other", "architecture": {"class": "another"}})
     changed = LoadedRun(one.folder, (record.model_copy(update={"model": other}),), one.outcomes)
     with pytest.raises(UserError, match="different architecture"):
-        require_seeds(Model("x", [one, changed]))
+        require_seeds(ComparedModel("x", [one, changed]))
 
 
 # ---------------------------------------------------------------------------- groups
@@ -193,7 +193,7 @@ def test_what_is_no_seed(run: MakeRun) -> None:
 def test_models_that_cannot_be_told_apart_share_a_letter(run: MakeRun) -> None:
     """Of 100 items: A 90, B 85 (five of A's), C 80, D 20: neighbours overlap, D is alone."""
     models = [
-        Model(name, [run([1] * n + [0] * (100 - n), an_image=1)])
+        ComparedModel(name, [run([1] * n + [0] * (100 - n), an_image=1)])
         for name, n in zip("DBCA", (20, 85, 80, 90), strict=True)
     ]
     found = place(models, "original")
@@ -212,7 +212,8 @@ def test_forty_models_are_told_apart_where_they_differ(run: MakeRun) -> None:
     rng = np.random.default_rng(0)
     rates = np.linspace(0.2, 0.98, 40)
     models = [
-        Model(f"m{n}", [run((rng.random(1000) < rate).astype(float), an_image=1)]) for n, rate in enumerate(rates)
+        ComparedModel(f"m{n}", [run((rng.random(1000) < rate).astype(float), an_image=1)])
+        for n, rate in enumerate(rates)
     ]
     letters = {one.model: set(one.letters.split()) for one in place(models, "original")}
     assert (
@@ -220,20 +221,20 @@ def test_forty_models_are_told_apart_where_they_differ(run: MakeRun) -> None:
         and not letters["m10"] & letters["m20"]
         and not letters["m0"] & letters["m39"]
     )
-    equal = [Model(f"m{n}", [run((rng.random(300) < 0.5).astype(float), an_image=1)]) for n in range(40)]
+    equal = [ComparedModel(f"m{n}", [run((rng.random(300) < 0.5).astype(float), an_image=1)]) for n in range(40)]
     assert {one.letters for one in place(equal, "original")} == {"a"}
 
 
 def test_brittleness_is_better_when_lower(run: MakeRun) -> None:
     steady, brittle = run([1] * 40, [1] * 40), run([1] * 40, [0] * 40)
-    found = place([Model("brittle", [brittle]), Model("steady", [steady])], "brittleness")
+    found = place([ComparedModel("brittle", [brittle]), ComparedModel("steady", [steady])], "brittleness")
     assert [(one.model, one.letters) for one in found] == [("steady", "a"), ("brittle", "b")]
 
 
 def test_groups_of_seeds(run: MakeRun) -> None:
     rng = np.random.default_rng(0)
     models = [
-        Model(name, [run((rng.random(200) < level).astype(float)) for _ in range(3)])
+        ComparedModel(name, [run((rng.random(200) < level).astype(float)) for _ in range(3)])
         for name, level in (("low", 0.3), ("high", 0.8), ("as high", 0.8))
     ]
     letters = {one.model: one.letters for one in place(models, "original")}
@@ -249,7 +250,7 @@ def test_flips_largest_first(run: MakeRun, tmp_path: Path) -> None:
     (tmp_path / "items.jsonl").write_text(
         '{"id": "0", "texts": {"caption": "a dog", "positives": [], "negatives": ["a cat"]}}\n'
     )
-    found = flips(Model("x", [before]), Model("y", [after]), 10)
+    found = flips(ComparedModel("x", [before]), ComparedModel("y", [after]), 10)
     assert (found.gained, found.lost) == (1, 2)
     assert [(one.id, one.change, one.before, one.after) for one in found.items] == [
         ("4", 1, -0.5, 0.5), ("0", -1, 0.5, -0.5), ("1", -1, 0.5, pytest.approx(-0.3))
@@ -258,7 +259,7 @@ def test_flips_largest_first(run: MakeRun, tmp_path: Path) -> None:
     assert [(one.tag, one.value, one.n, one.gained, one.lost) for one in found.tags] == [
         ("split", "a", 3, 0, 2), ("split", "b", 3, 1, 0)
     ]  # fmt: skip
-    fewer = flips(Model("x", [before]), Model("y", [after]), 1)
+    fewer = flips(ComparedModel("x", [before]), ComparedModel("y", [after]), 1)
     assert ([one.id for one in fewer.items], len(fewer.tags), fewer.lost) == (["4", "0"], 1, 2)
 
 
@@ -268,7 +269,7 @@ def test_texts_are_those_of_the_items_that_flipped(run: MakeRun, tmp_path: Path)
         json.dumps({"id": str(n), "texts": {"caption": f"{n}", "positives": [], "negatives": []}}) for n in range(4)
     ]
     (tmp_path / "items.jsonl").write_text("\n" + "\n\n".join(lines) + "\n")
-    found = flips(Model("x", [before]), Model("y", [after]), 10)
+    found = flips(ComparedModel("x", [before]), ComparedModel("y", [after]), 10)
     assert [(one.id, one.texts and one.texts.caption) for one in found.items] == [("2", "2"), ("1", "1")]
 
 

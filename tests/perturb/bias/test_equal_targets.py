@@ -11,8 +11,9 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.cli.perturb import perturb
+from equipoise.core.answer_store import KeptAnswer
 from equipoise.core.errors import UserError
-from equipoise.core.llm_client import Answer, LlmSettings
+from equipoise.core.llm_client import LlmSettings
 from equipoise.data.items import Edit, Item, Operation, Target, Text, load_items, write_items
 from equipoise.perturb.bias.thinning import even_file, side
 from equipoise.perturb.llm import LLM_RECIPES
@@ -96,7 +97,7 @@ class Answering:
     def answered(self) -> tuple[int, int]:
         return 0, 0
 
-    def ask(self, prompt: str, max_tokens: int, keep: Any) -> Answer:
+    def ask(self, prompt: str, max_tokens: int, keep: Any) -> KeptAnswer:
         caption = prompt.rstrip().removesuffix("Output:").rstrip().splitlines()[-1].removeprefix("Input: ")
         if "one verb" in prompt:
             known = {word: new for word, new in ANSWERS.items() if word.endswith("ing")}
@@ -104,7 +105,7 @@ class Answering:
             known = {"beneath": "under", "near": "by"} if "preposition" in prompt else PLAIN
         words = caption.split()
         place = next((place for place, word in enumerate(words) if word in known), None)
-        return Answer(
+        return KeptAnswer(
             caption if place is None else " ".join([*words[:place], known[words[place]], *words[place + 1 :]]), "stop"
         )
 

@@ -16,8 +16,9 @@ import pytest
 
 from equipoise.cli.perturb import describe
 from equipoise.core import posting
+from equipoise.core.answer_store import KeptAnswer
 from equipoise.core.errors import UserError
-from equipoise.core.llm_client import Answer, Llm, LlmSettings, _retry_after, llm_for
+from equipoise.core.llm_client import Llm, LlmSettings, _retry_after, llm_for
 from equipoise.data.items import load_items
 from equipoise.language.caption import Caption
 from equipoise.perturb.llm.answers import edit_between, tidy, valid
@@ -139,7 +140,7 @@ def test_what_fails_for_a_moment_is_tried_again(server: Server, failure: Reply) 
         llm = Llm(settings(server, timeout=0.3))
     else:
         llm = Llm(settings(server))
-    assert llm.ask("hello") == Answer("fine", "stop")
+    assert llm.ask("hello") == KeptAnswer("fine", "stop")
     assert len(server.asked) == 3
 
 
@@ -305,7 +306,7 @@ def test_a_refused_request_is_the_reason(server: Server, tmp_path: Path) -> None
 
 def test_a_long_answer_costs_no_time() -> None:
     begin = time.process_time()
-    text = tidy(Answer("\n " * 200_000 + "a dog " * 100_000, "stop"), "a dog")
+    text = tidy(KeptAnswer("\n " * 200_000 + "a dog " * 100_000, "stop"), "a dog")
     edit_between(Caption("a dog"), text, "replace", "x")
     assert time.process_time() - begin < 1
 
@@ -411,40 +412,46 @@ FINE = "A man riding a bicycle down the street."
     ],
 )
 def test_what_models_put_around_an_answer_is_taken_away(answer: str) -> None:
-    assert tidy(Answer(answer, "stop"), CAPTION) == FINE
+    assert tidy(KeptAnswer(answer, "stop"), CAPTION) == FINE
 
 
 @pytest.mark.parametrize(
     "text", ["Here lies a man on a street.", "Sure-footed men, riding bicycles.", "Output of a mine."]
 )
 def test_a_caption_is_not_taken_for_a_preamble(text: str) -> None:
-    assert tidy(Answer(text, "stop"), CAPTION) == text
+    assert tidy(KeptAnswer(text, "stop"), CAPTION) == text
 
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (Answer("", "stop"), "no answer"),
-        (Answer("", "refused"), "the server refused the request"),
-        (Answer("A man riding a bicycle down the", "length"), "the answer was cut off"),
-        (Answer(CAPTION, "stop"), "the edit changes nothing"),
-        (Answer("a man riding a bike down the street", "stop"), "the edit changes nothing"),
-        (Answer("A man riding a bicycle. It goes down the street.", "stop"), "more than one sentence"),
-        (Answer("A man riding a bicycle\ndown the street", "stop"), "more than one line"),
-        (Answer("Un homme à vélo dans la rue.", "stop"), "another language or a rewrite"),
-        (Answer("一个男人骑着自行车", "stop"), "the answer is not in Latin letters"),
-        (Answer('{"output": "A man rid', "stop"), "JSON instead of a sentence"),
-        (Answer("I'm sorry, I cannot help with that.", "stop"), "the model declined"),
-        (Answer(CAPTION[:-1] + " " + "and more of it " * 10, "stop"), "the answer is too long"),
-        (Answer("Synonym used: bicycle, a man riding a bicycle down the street", "stop"), "a preamble in the answer"),
-        (Answer("A man riding a bicycle\x07 down the street.", "stop"), "the answer: control characters"),
-        (Answer("A man riding a bike down the street. (No change needed)", "stop"), "a remark in brackets"),
-        (Answer("A man riding a bicycle [bike] down the street.", "stop"), "a remark in brackets"),
-        (Answer("A man riding a <script>bike</script> down the street.", "stop"), "markup in the answer"),
-        (Answer("A man riding a <img src=x onerror=alert(1) bike down the street.", "stop"), "markup in the answer"),
+        (KeptAnswer("", "stop"), "no answer"),
+        (KeptAnswer("", "refused"), "the server refused the request"),
+        (KeptAnswer("A man riding a bicycle down the", "length"), "the answer was cut off"),
+        (KeptAnswer(CAPTION, "stop"), "the edit changes nothing"),
+        (KeptAnswer("a man riding a bike down the street", "stop"), "the edit changes nothing"),
+        (KeptAnswer("A man riding a bicycle. It goes down the street.", "stop"), "more than one sentence"),
+        (KeptAnswer("A man riding a bicycle\ndown the street", "stop"), "more than one line"),
+        (KeptAnswer("Un homme à vélo dans la rue.", "stop"), "another language or a rewrite"),
+        (KeptAnswer("一个男人骑着自行车", "stop"), "the answer is not in Latin letters"),
+        (KeptAnswer('{"output": "A man rid', "stop"), "JSON instead of a sentence"),
+        (KeptAnswer("I'm sorry, I cannot help with that.", "stop"), "the model declined"),
+        (KeptAnswer(CAPTION[:-1] + " " + "and more of it " * 10, "stop"), "the answer is too long"),
+        (
+            KeptAnswer("Synonym used: bicycle, a man riding a bicycle down the street", "stop"),
+            "a preamble in the answer",
+        ),
+        (KeptAnswer("A man riding a bicycle\x07 down the street.", "stop"), "the answer: control characters"),
+        (KeptAnswer("A man riding a bike down the street. (No change needed)", "stop"), "a remark in brackets"),
+        (KeptAnswer("A man riding a bicycle [bike] down the street.", "stop"), "a remark in brackets"),
+        (KeptAnswer("A man riding a <script>bike</script> down the street.", "stop"), "markup in the answer"),
+        (
+            KeptAnswer("A man riding a <img src=x onerror=alert(1) bike down the road.", "stop"),
+            "markup in the answer",
+        ),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_a_reason(answer: Answer, reason: str) -> None:
+def test_what_cannot_be_used_is_refused_with_a_reason(answer: KeptAnswer, reason: str) -> None:
     caption = Caption(CAPTION)
     text = tidy(answer, CAPTION)
     found = valid(caption, Candidate(text, "positive", edit_between(caption, text, "replace", "llm:tiny")))

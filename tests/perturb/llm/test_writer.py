@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tests.perturb.llm.test_llm import Server, chat, server, settings
 
-from equipoise.core.llm_client import Answer, Llm, LlmSettings
+from equipoise.core.answer_store import KeptAnswer
+from equipoise.core.llm_client import Llm, LlmSettings
 from equipoise.data.items import load_items
 from equipoise.perturb import Caption, Setup, perturb_file
 from equipoise.perturb.llm.recipes import LlmWriter
@@ -25,8 +26,8 @@ class Scripted(Llm):
         super().__init__(LlmSettings("http://127.0.0.1:9/v1", "scripted"))
         self.script, self.finish = (wrong, same), finish
 
-    def ask(self, prompt: str, *_: object, **__: object) -> Answer:
-        return Answer(self.script["mean the same" in prompt], self.finish)
+    def ask(self, prompt: str, *_: object, **__: object) -> KeptAnswer:
+        return KeptAnswer(self.script["mean the same" in prompt], self.finish)
 
 
 @pytest.mark.parametrize(

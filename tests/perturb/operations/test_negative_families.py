@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from equipoise.language.collocations import Pair, is_seen_with, misfit, pairs_at
+from equipoise.language.collocations import WordPair, is_seen_with, misfit, pairs_at
 from equipoise.language.vocabulary import SECTIONS
 from equipoise.perturb import Candidate, Caption
 from equipoise.perturb.operations.replace import replace_negative
@@ -129,15 +129,15 @@ def test_a_good_negative_still_comes(caption: str, right: str) -> None:
 def test_pairs_are_read_with_their_place_open() -> None:
     caption = Caption("A man talking on a red phone")
     noun, verb = (next(i for i, unit in enumerate(caption.units) if unit.word == word) for word in ("phone", "talking"))
-    assert set(pairs_at(caption, noun, noun + 1)) >= {Pair("prep", "on", None), Pair("via", "talk on", None)}
-    assert Pair("via", None, "phone", suffix=" on").filled("talk") == ("via", "talk on", "phone")
-    assert Pair("subject", "man", None) in set(pairs_at(caption, verb, verb + 1))
+    assert set(pairs_at(caption, noun, noun + 1)) >= {WordPair("prep", "on", None), WordPair("via", "talk on", None)}
+    assert WordPair("via", None, "phone", suffix=" on").filled("talk") == ("via", "talk on", "phone")
+    assert WordPair("subject", "man", None) in set(pairs_at(caption, verb, verb + 1))
 
 
 def test_only_what_would_often_be_seen_is_missed() -> None:
-    assert misfit(Pair("prep", "in", None), "beach")
-    assert not misfit(Pair("prep", "on", None), "beach")
-    assert not misfit(Pair("prep", "on", None), "quagga")  # too rare to tell
-    assert misfit(Pair("modifier", "name", None, narrow=True), "mug")
+    assert misfit(WordPair("prep", "in", None), "beach")
+    assert not misfit(WordPair("prep", "on", None), "beach")
+    assert not misfit(WordPair("prep", "on", None), "quagga")  # too rare to tell
+    assert misfit(WordPair("modifier", "name", None, narrow=True), "mug")
     assert is_seen_with("street", "bike")
     assert not is_seen_with("bathroom", "bed")

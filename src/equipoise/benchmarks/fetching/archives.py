@@ -122,7 +122,7 @@ def _zip_members(packed: zipfile.ZipFile) -> Iterator[_Member]:
 
 def _tar_members(raw: IO[bytes] | gzip.GzipFile) -> Iterator[_Member]:
     raw.seek(0)
-    with tarfile.open(fileobj=cast(IO[bytes], raw), mode="r:", tarinfo=tars.Member) as packed:
+    with tarfile.open(fileobj=cast(IO[bytes], raw), mode="r:", tarinfo=tars.TarMember) as packed:
         for info in tars.members(packed):
             oddity = ""
             if info.issym() or info.islnk():

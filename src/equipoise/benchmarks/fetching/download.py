@@ -35,7 +35,7 @@ _PASSING = {408, 425, 429, 500, 502, 503, 504}  # HTTP answers worth another try
 Show = Callable[[int, int | None], None]  # bytes so far, bytes in all if known
 
 
-class Refused(Exception):
+class DownloadRefused(Exception):
     """This file cannot be had, and another try would not help."""
 
 
@@ -58,7 +58,9 @@ def download(
             if difference := wrong(part, remote):
                 _forget(part)
                 if fresh:
-                    raise Refused(f"{difference}. The file at this address was changed or damaged; it was not kept")
+                    raise DownloadRefused(
+                        f"{difference}. The file at this address was changed or damaged; it was not kept"
+                    )
                 raise Broken(f"{difference} after resuming")
             break
         except Broken:
@@ -97,7 +99,7 @@ def _one_try(remote: Download, part: Path, have: int, show: Show, timeout: float
             raise Broken(f"HTTP {answer.status}, not the part that was asked for")
         if remote.size is not None and total is not None and total != remote.size:
             _forget(part)
-            raise Refused(f"{total:,} bytes there, {remote.size:,} were expected; nothing was downloaded")
+            raise DownloadRefused(f"{total:,} bytes there, {remote.size:,} were expected; nothing was downloaded")
         if not have:
             part.unlink(missing_ok=True)
             write_json(_note(part), {"url": remote.url, "version": now, "total": total})
@@ -118,8 +120,8 @@ def _append(answer: http.client.HTTPResponse, part: Path, have: int, total: int 
             if have > (total or MOST_UNTOLD):
                 _forget(part)
                 if total is None:
-                    raise Refused(f"more than {MOST_UNTOLD:,} bytes of a file of unknown size; it was not kept")
-                raise Refused(f"more came than the {total:,} bytes that were announced; it was not kept")
+                    raise DownloadRefused(f"more than {MOST_UNTOLD:,} bytes of a file of unknown size; it was not kept")
+                raise DownloadRefused(f"more came than the {total:,} bytes that were announced; it was not kept")
             handle.write(piece)
     if total is not None and have < total:
         raise Broken(f"the connection ended after {have:,} of {total:,} bytes")
@@ -137,7 +139,7 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         # the public web may not send us to a service of this machine
         if not allowed(newurl) or (_loopback(newurl) and not _loopback(req.full_url)):
-            raise Refused(f"it redirects to {newurl}; only https is followed")
+            raise DownloadRefused(f"it redirects to {newurl}; only https is followed")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -151,12 +153,12 @@ def _request(url: str, method: str, headers: dict[str, str], timeout: float) -> 
         if error.code == 416:
             return error  # a response too: its Content-Range tells the size
         error.close()
-        kind = Broken if error.code in _PASSING else Refused
+        kind = Broken if error.code in _PASSING else DownloadRefused
         raise kind(f"HTTP {error.code} {error.reason}") from error
     except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
         reason = getattr(error, "reason", error)
         if isinstance(reason, ssl.SSLCertVerificationError):
-            raise Refused(f"its certificate is not valid ({reason.verify_message})") from error
+            raise DownloadRefused(f"its certificate is not valid ({reason.verify_message})") from error
         raise Broken(f"no connection ({_reason(reason)})") from error
 
 
@@ -164,7 +166,7 @@ def size_of(url: str) -> int | None:
     try:
         with _request(url, "HEAD", {}, 10.0) as answer:
             return length_of(answer)
-    except Refused:
+    except DownloadRefused:
         return None  # some servers know no HEAD; the download itself will tell
 
 

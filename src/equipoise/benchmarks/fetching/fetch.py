@@ -22,7 +22,7 @@ from equipoise.benchmarks.fetching.download import (
     TIMEOUT,
     TRIES,
     Broken,
-    Refused,
+    DownloadRefused,
     Show,
     allowed,
     download,
@@ -48,7 +48,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FetchPlan:
     """The steps of `fetch`; `get` describes the steps by hand, for files without a stable address."""
 
     name: str
@@ -94,7 +94,7 @@ class Plan:
         return "\n".join(lines)
 
 
-def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
+def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> FetchPlan:
     """Look at what lies below `into`; the server is asked for sizes that are not recorded.
 
     `images=False` leaves the archives out, for people who have the photos already.
@@ -119,7 +119,7 @@ def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
             steps.append(Step(entry, path, entry.size, have_of(entry, path), False))
     problems.raise_if_any("Move them away, or fetch into another folder: nothing of yours is overwritten.")
     by_hand = benchmark.by_hand if benchmark.downloads else benchmark.get
-    return Plan(benchmark.name, into, _with_sizes(steps), by_hand, images)
+    return FetchPlan(benchmark.name, into, _with_sizes(steps), by_hand, images)
 
 
 def _with_sizes(steps: list[Step]) -> tuple[Step, ...]:
@@ -133,7 +133,7 @@ def _with_sizes(steps: list[Step]) -> tuple[Step, ...]:
 
 
 def fetch(
-    plan: Plan, console: Console | None = None, tries: int = TRIES, pause: float = 1.0, timeout: float = TIMEOUT
+    plan: FetchPlan, console: Console | None = None, tries: int = TRIES, pause: float = 1.0, timeout: float = TIMEOUT
 ) -> list[Path]:
     """Say what the plan is, then do it; the files that now lie there, folders for archives.
 
@@ -163,7 +163,7 @@ def fetch(
                 if step.download.unpack:
                     _unpack(step, progress)
                 ready.append(step.path.parent if step.download.unpack else step.path)
-            except Refused as error:
+            except DownloadRefused as error:
                 problems.add(step.download.url, str(error))
             except UserError as error:  # an archive that was refused
                 problems.add("", str(error))
@@ -196,7 +196,7 @@ def _unpack(step: Step, progress: Progress) -> None:
     step.path.unlink()  # its contents are there; another 15 GB would help nobody
 
 
-def _check_disk(plan: Plan) -> None:
+def _check_disk(plan: FetchPlan) -> None:
     """Room for the downloads, and once more for what is unpacked while its archive still lies there."""
     largest = max((step.size or 0 for step in plan.todo if step.download.unpack), default=0)
     needed = plan.missing + largest  # one archive at a time is there twice

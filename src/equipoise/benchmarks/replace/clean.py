@@ -26,7 +26,7 @@ REASONS: dict[str, str] = stored("replace/words")["reasons"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PairVerdict:
     """A record that was dropped or repaired (as it was before), and every reason for it."""
 
     item: Item
@@ -36,8 +36,8 @@ class Verdict:
 @dataclass(frozen=True)
 class Cleaned:
     kept: list[Item]  # repaired where it was needed; the number in the id is that of `replace`
-    dropped: list[Verdict]
-    repaired: list[Verdict]
+    dropped: list[PairVerdict]
+    repaired: list[PairVerdict]
 
     def reasons_table(self) -> list[tuple[str, int, int]]:
         """(reason, records dropped, records repaired); a record with several reasons counts in each row."""
@@ -80,11 +80,11 @@ def sort(items: Iterable[Item], dropped: Mapping[str, Sequence[str]], lost: Mapp
     result = Cleaned([], [], [])
     for item in items:
         if reasons := dropped.get(item.id):
-            result.dropped.append(Verdict(item, tuple(reasons)))
+            result.dropped.append(PairVerdict(item, tuple(reasons)))
             continue
         fixed, repairs = repair(item, lost.get(item.id))
         if repairs:
-            result.repaired.append(Verdict(item, repairs))
+            result.repaired.append(PairVerdict(item, repairs))
         result.kept.append(fixed)
     return result
 

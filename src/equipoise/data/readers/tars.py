@@ -22,7 +22,7 @@ _LONG_HEADERS = (
 _MOST_BLANK = 64 * 2**20  # archives end in a few kilobytes of zeros; gigabytes of them are a bomb
 
 
-class Member(tarfile.TarInfo):
+class TarMember(tarfile.TarInfo):
     """A header that is an error where it is broken."""
 
     @classmethod

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.answer_store import Answer as Kept
-from equipoise.core.answer_store import Answers
+from equipoise.core.answer_store import AnswerStore, KeptAnswer
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import atomic_write
 from equipoise.data.readers.records import jsonl_lines
@@ -22,7 +21,9 @@ def custom_id(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def write_batches(folder: Path, requests: Iterable[Request], store: Answers, model: object) -> tuple[int, list[Path]]:
+def write_batches(
+    folder: Path, requests: Iterable[Request], store: AnswerStore, model: object
+) -> tuple[int, list[Path]]:
     """The requests without an answer, in files of allowed size; how many, and the files."""
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"--batch-out {folder}: the folder is not empty; name another one")
@@ -37,7 +38,7 @@ def write_batches(folder: Path, requests: Iterable[Request], store: Answers, mod
     return count, paths
 
 
-def _lines(requests: Iterable[Request], store: Answers, model: Any) -> Iterator[str]:
+def _lines(requests: Iterable[Request], store: AnswerStore, model: Any) -> Iterator[str]:
     seen: set[str] = set()
     for request in requests:
         if request.key not in seen and store.get(request.key) is None:
@@ -60,7 +61,7 @@ def _parts(lines: Iterable[str]) -> Iterator[list[str]]:
         yield part
 
 
-def read_batches(paths: Iterable[Path], requests: Iterable[Request], store: Answers) -> tuple[int, int, list[str]]:
+def read_batches(paths: Iterable[Path], requests: Iterable[Request], store: AnswerStore) -> tuple[int, int, list[str]]:
     """Keep the answers of result files. How many were kept, how many requests still have none, and what failed."""
     keys = {custom_id(request.key): request.key for request in requests}
     kept, failed = 0, []
@@ -79,7 +80,7 @@ def read_batches(paths: Iterable[Path], requests: Iterable[Request], store: Answ
                 problems.add(where, "not a result of the batch interface (custom_id, response)")
                 continue
             if key is not None:
-                store.put(key, Kept(str(said), "stop"))
+                store.put(key, KeptAnswer(str(said), "stop"))
                 kept += 1
         problems.raise_if_any("Expected the output file of a batch that --batch-out wrote.")
     missing = sum(store.get(key) is None for key in keys.values())

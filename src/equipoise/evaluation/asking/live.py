@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PIL import Image
 
-from equipoise.core.answer_store import Answer as Kept
-from equipoise.core.answer_store import Answers, from_cache
+from equipoise.core.answer_store import AnswerStore, KeptAnswer, from_cache
 from equipoise.core.errors import UserError
 from equipoise.core.progress import progress
 from equipoise.data.identity import of_model
@@ -45,7 +44,7 @@ UNCLEAR = 20  # answers that name no option before any does: it is not the quest
 
 
 @dataclass(kw_only=True)
-class Said(Work):
+class LiveAnswers(Work):
     """Questions and answers."""
 
     rows: list[ItemScores] = field(default_factory=list)
@@ -71,7 +70,7 @@ def by_photo(items: Sequence[Item], seed: int | None = None) -> list[list[Item]]
     return groups
 
 
-class Photos:
+class PhotoReader:
     """Reads, hashes and decodes the photos of a question."""
 
     def __init__(self, source: ImageSource) -> None:
@@ -94,7 +93,9 @@ class Photos:
         return names, pictures
 
 
-def requests(items: Sequence[Item], photos: Photos, ask: Ask, identity: str, seed: int | None) -> Iterator[Request]:
+def requests(
+    items: Sequence[Item], photos: PhotoReader, ask: Ask, identity: str, seed: int | None
+) -> Iterator[Request]:
     """All that is asked, photo by photo; photos that cannot be used are left out and noted in `photos`."""
     for number, group in enumerate(by_photo(items, seed)):
         if (known := photos.of(group[0])) is not None:
@@ -105,11 +106,11 @@ def requests(items: Sequence[Item], photos: Photos, ask: Ask, identity: str, see
 
 
 def ask_all(
-    model: Answerer, items: Sequence[Item], source: ImageSource, ask: Ask, store: Answers, identity: str,
+    model: Answerer, items: Sequence[Item], source: ImageSource, ask: Ask, store: AnswerStore, identity: str,
     batch_size: int, until: Until | None = None, seed: int = 0,
-) -> Said:  # fmt: skip
+) -> LiveAnswers:  # fmt: skip
     """Every answer about the items; with `until`, of as many photos as it takes."""
-    found, photos = Said(), Photos(source)
+    found, photos = LiveAnswers(), PhotoReader(source)
     wanted = requests(items, photos, ask, identity, None if until is None else seed)
     total = sum(1 for item in items for _ in questions(item, ask))
     rows: dict[str, ItemScores] = {}
@@ -171,7 +172,7 @@ Answered = tuple[Request, str | None, bool]  # with whether it was kept before
 class _Stream:
     """Answers in the order of the requests. Each is kept at once; at an error those on their way are kept too."""
 
-    def __init__(self, model: Answerer, store: Answers, batch_size: int) -> None:
+    def __init__(self, model: Answerer, store: AnswerStore, batch_size: int) -> None:
         self._model, self._store = model, store
         self._threads = int(getattr(model, "concurrency", 0))
         self._size = 1 if self._threads else batch_size
@@ -194,7 +195,7 @@ class _Stream:
         while waiting:
             yield from waiting.popleft().result()
 
-    def _ask(self, batch: Sequence[tuple[Request, Kept | None]]) -> list[Answered]:
+    def _ask(self, batch: Sequence[tuple[Request, KeptAnswer | None]]) -> list[Answered]:
         new = [request for request, known in batch if known is None]
         said: dict[str, str | None] = {}
         if new:
@@ -205,13 +206,15 @@ class _Stream:
             for request, text in zip(new, given, strict=True):
                 said[request.key] = None if text is None else str(text)
                 if text is not None:
-                    self._store.put(request.key, Kept(str(text), "stop"))
+                    self._store.put(request.key, KeptAnswer(str(text), "stop"))
         return [(request, known.text if known else said[request.key], known is not None) for request, known in batch]
 
 
-def _batches(requests: Iterable[tuple[Request, Kept | None]], size: int) -> Iterator[list[tuple[Request, Kept | None]]]:
+def _batches(
+    requests: Iterable[tuple[Request, KeptAnswer | None]], size: int
+) -> Iterator[list[tuple[Request, KeptAnswer | None]]]:
     """Lists with at most `size` requests that have no answer yet."""
-    batch: list[tuple[Request, Kept | None]] = []
+    batch: list[tuple[Request, KeptAnswer | None]] = []
     new = 0
     for request in requests:
         batch.append(request)
@@ -226,13 +229,13 @@ def _batches(requests: Iterable[tuple[Request, Kept | None]], size: int) -> Iter
 def answers_of(
     model: Answerer, items: Sequence[Item], source: ImageSource, how: ScoringOptions, ask: Ask, until: Until | None,
     seed: int,
-) -> Said:  # fmt: skip
+) -> LiveAnswers:  # fmt: skip
     """The answers of a model; they are kept next to the embeddings, if the model can be identified."""
     if how.ranks.count > 1:
         raise UserError("questions are asked by one process; leave out torchrun")
     known = of_model(model, how.batch_size, ANSWER_CODE)
     folder = None if known is None or how.cache is None or how.cache.path is None else str(how.cache.path.parent)
-    said = ask_all(model, items, source, ask, Answers(folder), known or "", how.batch_size, until, seed)
+    said = ask_all(model, items, source, ask, AnswerStore(folder), known or "", how.batch_size, until, seed)
     if kept := said.counts["answers_kept"]:
         log.warning("%s", from_cache(said.counts["answers"], kept))
     if said.stopped:

@@ -15,11 +15,11 @@ from equipoise.core import stats
 from equipoise.core.errors import UserError
 from equipoise.evaluation.comparing.differences import per_item, shared_metrics
 from equipoise.evaluation.comparing.inference import holm
-from equipoise.evaluation.comparing.models import Model, Placed, compare_models, place, require_seeds
+from equipoise.evaluation.comparing.models import ComparedModel, Placed, compare_models, place, require_seeds
 from equipoise.evaluation.record import Change, Comparison, Interval, Metrics
 from equipoise.evaluation.results import (
+    ItemTexts,
     LoadedRun,
-    Texts,
     find_runs,
     is_outcomes_only,
     load_run,
@@ -88,8 +88,8 @@ def compare_folders(
     warnings: dict[str, None] = {}
 
     @functools.cache
-    def read(index: int, benchmark: str) -> Model:
-        model = Model(names[index], [load_run(folder) for folder in held[index][benchmark]])
+    def read(index: int, benchmark: str) -> ComparedModel:
+        model = ComparedModel(names[index], [load_run(folder) for folder in held[index][benchmark]])
         require_seeds(model)
         return model
 
@@ -252,7 +252,7 @@ class FlippedItem:
     change: float  # 1 better or -1 worse; with several runs a side, the mean over them
     before: float | None  # margin s(c) - highest s(n), the mean over runs; None: only right and wrong were published
     after: float | None
-    texts: Texts | None
+    texts: ItemTexts | None
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ class Flips:
     metric: str = "original"
 
 
-def flips(first: Model, second: Model, most: int, metric: str = "original") -> Flips:
+def flips(first: ComparedModel, second: ComparedModel, most: int, metric: str = "original") -> Flips:
     """The `most` items that got better on a metric, as many that got worse, and tags; none if it was not measured.
 
     Items by the change of their outcome, then by how far their margin moved; tags by gained minus lost.
@@ -319,7 +319,7 @@ def _gained(moved: np.ndarray) -> float:
     return float(moved[moved > 0].sum())
 
 
-def _mean_margins(model: Model) -> np.ndarray:
+def _mean_margins(model: ComparedModel) -> np.ndarray:
     """NaN where the scores of a run stand for right and wrong."""
     margins: np.ndarray = np.mean([_margins(run.rows) for run in model.runs], axis=0)
     unknown = any(is_outcomes_only(record) for run in model.runs for record in run.records)

@@ -17,7 +17,7 @@ from equipoise.core.errors import UserError, did_you_mean
 from equipoise.evaluation.metrics import INFO, OUTCOME_SIDES, info
 from equipoise.evaluation.record import Comparison
 
-Verdict = Literal["worse", "unclear", "fine"]
+GateVerdict = Literal["worse", "unclear", "fine"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Passed:
     low: float
     high: float
     visible: float | None  # the smallest true loss that fails, or POINTS with which no loss passes, in 80 of 100
-    verdict: Verdict
+    verdict: GateVerdict
     strict: bool = False
     p: float | None = None  # corrected; the verdict does not use it
 
@@ -95,7 +95,7 @@ def check_gates(gates: Sequence[Gate], comparisons: Sequence[Comparison]) -> lis
             low, high = sorted(min(most, max(-most, 100 * sign * end)) for end in change.interval)
             loss = 100 * sign * change.difference
             holds_limit = high >= gate.points if gate.strict else loss > gate.points  # so the interval does not decide
-            verdict: Verdict = "worse" if low > gate.points else "unclear" if holds_limit else "fine"
+            verdict: GateVerdict = "worse" if low > gate.points else "unclear" if holds_limit else "fine"
             least = 0.0 if gate.strict else gate.points
             visible = None if change.detectable is None else least + 100 * change.detectable
             visible = None if visible is None or visible > most else visible

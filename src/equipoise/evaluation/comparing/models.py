@@ -39,14 +39,14 @@ from equipoise.evaluation.results import LoadedRun
 
 
 @dataclass(frozen=True)
-class Model:
+class ComparedModel:
     """A configuration: its runs differ by seed alone."""
 
     name: str
     runs: Sequence[LoadedRun]
 
 
-def require_seeds(model: Model) -> None:
+def require_seeds(model: ComparedModel) -> None:
     """Refuse a run that is there twice, or another architecture: neither is a seed."""
     for first, second in combinations(model.runs, 2):
         record, other = first.records[0], second.records[0]
@@ -193,7 +193,7 @@ class Placed:
 
 
 def place(
-    models: Sequence[Model], metric: str, path: Sequence[str] = (), least: int = 1, seed: int = 0
+    models: Sequence[ComparedModel], metric: str, path: Sequence[str] = (), least: int = 1, seed: int = 0
 ) -> list[Placed]:
     """The models from the best down, with letters: every pair is tested, the p-values corrected for all pairs.
 

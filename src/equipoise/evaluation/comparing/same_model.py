@@ -51,7 +51,7 @@ class SameModel:
         return self.difference - _TWO_SIDED * self.error, self.difference + _TWO_SIDED * self.error
 
 
-Pair = tuple[ItemScores, Answer, Answer]
+AnswerPair = tuple[ItemScores, Answer, Answer]
 
 
 def same_model(first: Sequence[ItemScores], second: Sequence[ItemScores], names: Sequence[str] = ("", "")) -> SameModel:
@@ -68,7 +68,7 @@ def same_model(first: Sequence[ItemScores], second: Sequence[ItemScores], names:
     photos = [row.image or row.id for (row, _), value in zip(both, change, strict=True) if not np.isnan(value)]
     change = change[~np.isnan(change)]
     difference, error = _mean(change, photos)
-    pairs: list[Pair] = []
+    pairs: list[AnswerPair] = []
     # What is one value in a whole run (the name of a prompt) is what the two differ in.
     asked = [name for name in VARIANTS if any(_several(side, name) for side in zip(*both, strict=True))]
     for row, other in both:
@@ -146,12 +146,12 @@ def _key(answer: Answer, asked: Sequence[str]) -> tuple[object, ...]:
     return tuple(getattr(answer, name) for name in asked)
 
 
-def _differs(pair: Pair) -> bool:
+def _differs(pair: AnswerPair) -> bool:
     return pair[1].choice != pair[2].choice
 
 
-def _where(pairs: Sequence[Pair]) -> dict[str, dict[str, tuple[int, float]]]:
-    ways: dict[str, Callable[[Pair], str]] = {
+def _where(pairs: Sequence[AnswerPair]) -> dict[str, dict[str, tuple[int, float]]]:
+    ways: dict[str, Callable[[AnswerPair], str]] = {
         tag: lambda pair, tag=tag: pair[0].tags.get(tag, "")  # type: ignore[misc]
         for tag in dict.fromkeys(name for pair in pairs for name in pair[0].tags if name != "question")
     }
@@ -178,7 +178,7 @@ def _where(pairs: Sequence[Pair]) -> dict[str, dict[str, tuple[int, float]]]:
     return places
 
 
-def _suspects(pairs: Sequence[Pair]) -> list[str]:
+def _suspects(pairs: Sequence[AnswerPair]) -> list[str]:
     sides = [[pair[1] for pair in pairs], [pair[2] for pair in pairs]]
     unclear = [sum(answer.choice is None for answer in side) for side in sides]
     first = [sum(answer.place == 0 for answer in side) for side in sides]

@@ -12,7 +12,7 @@ from equipoise.evaluation.answers import Answer
 from equipoise.evaluation.asking.variants import Ask, Asked, questions
 
 
-class Row(BaseModel):
+class ExportRow(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
     id: str
     item: str
@@ -31,12 +31,12 @@ class Row(BaseModel):
     tags: dict[str, str | None]
 
 
-def rows_of(items: Sequence[Item], ask: Ask, paths: Mapping[str, Sequence[str]]) -> Iterator[Row]:
+def rows_of(items: Sequence[Item], ask: Ask, paths: Mapping[str, Sequence[str]]) -> Iterator[ExportRow]:
     """`paths`: where the photos of each item are in the folder."""
     for number, item in enumerate(items):
         for place, asked in enumerate(questions(item, ask)):
             at = asked.names.index(asked.truth)
-            yield Row(
+            yield ExportRow(
                 id=f"{number}-{place}", item=item.id, images=tuple(paths[item.id]), prompt=asked.prompt,
                 options=asked.options, names=asked.names, truth=asked.truth,
                 target=LETTERS[at] if asked.lettered else asked.truth, lettered=asked.lettered, about=asked.question,
@@ -45,17 +45,17 @@ def rows_of(items: Sequence[Item], ask: Ask, paths: Mapping[str, Sequence[str]])
             )  # fmt: skip
 
 
-def row_of(record: object) -> Row | None:
+def row_of(record: object) -> ExportRow | None:
     """The row that a log repeats; None where it is of another benchmark."""
     if not isinstance(record, dict) or not {"item", "names", "lettered"} <= record.keys():
         return None
     try:
-        return Row.model_validate(record)
+        return ExportRow.model_validate(record)
     except ValidationError:
         return None
 
 
-def answer_to(row: Row, said: str, epoch: int = 0) -> Answer:
+def answer_to(row: ExportRow, said: str, epoch: int = 0) -> Answer:
     """The answer as `eval` reads it; `epoch`: how often the harness had asked it before."""
     from equipoise.evaluation.asking.live import read
 

@@ -25,7 +25,7 @@ from equipoise.models import OF_PHOTOS
 from equipoise.models.base import Model, tells_tokens
 from equipoise.models.inputs import CLIP_MEAN, CLIP_STD
 
-Verdict = Literal["fine", "suspicious", "wrong"]
+CheckVerdict = Literal["fine", "suspicious", "wrong"]
 Checking = Callable[[TestedModel], Check | None]
 Colours = tuple[NDArray[np.floating], NDArray[np.floating]]  # mean and deviation of red, green and blue
 
@@ -45,7 +45,7 @@ BLURRED = 6  # levels, on average, of a picture of stripes; Pillow's filters are
 TEXTS = tomllib.loads((Path(__file__).parent / "data" / "checks.toml").read_text(encoding="utf-8"))
 
 
-def check(name: str, number: float | None, found: str, verdict: Verdict, text: str = "") -> Check:
+def check(name: str, number: float | None, found: str, verdict: CheckVerdict, text: str = "") -> Check:
     """Why it matters and the fix are those of data/checks.toml under `text`, or else under the name."""
     number = None if number is None or not np.isfinite(number) else float(number)
     if (table := text or name) not in TEXTS:
@@ -117,7 +117,7 @@ def _collapse(tested: TestedModel) -> Check:
     cosines = {"images": _mean_cosine(pictures), "texts": _mean_cosine(texts)}
     most = max(cosines.values())
     found = ", ".join(f"mean cosine of different {name} {cosine:.4f}" for name, cosine in cosines.items())
-    verdict: Verdict = "wrong" if most > COLLAPSED else "suspicious" if most > CROWDED else "fine"
+    verdict: CheckVerdict = "wrong" if most > COLLAPSED else "suspicious" if most > CROWDED else "fine"
     return check("collapse", most, found, verdict)
 
 
@@ -185,7 +185,7 @@ def _text_end(tested: TestedModel) -> Check:
         return check("text end", 0, found, "wrong")
     longest = next((words for words in reversed(probes.LENGTHS) if differ[words]), 0)
     lost = [words for words in probes.LENGTHS if not differ[words]]
-    verdict: Verdict = "fine"
+    verdict: CheckVerdict = "fine"
     if any(words <= SHORT_TEXT or _fits(tested, words) for words in lost):
         verdict = "wrong"
     elif any(words <= CAPTION for words in lost):
@@ -220,7 +220,7 @@ def _vocabulary(tested: TestedModel) -> Check:
     rows = tested.rows_of_texts([*probes.WORDS, probes.BARE])
     close = distances(rows) < SAME * scale(rows)
     shared = int((close.sum(1) > 1).sum())
-    verdict: Verdict = "wrong" if shared > len(rows) / 10 else "suspicious" if shared else "fine"
+    verdict: CheckVerdict = "wrong" if shared > len(rows) / 10 else "suspicious" if shared else "fine"
     found = f"{shared} of {len(rows)} everyday words are answered as another word, or as none"
     return check("vocabulary", shared, found, verdict)
 
@@ -270,7 +270,7 @@ def _special_tokens(tested: TestedModel) -> Check | None:
 
 
 def _of_drift(name: str, moved: float, what: str) -> Check:
-    verdict: Verdict = "fine" if moved <= ROUNDING else "suspicious" if moved <= HARMFUL else "wrong"
+    verdict: CheckVerdict = "fine" if moved <= ROUNDING else "suspicious" if moved <= HARMFUL else "wrong"
     made = check(name, moved, f"{what}: drift {moved:.2g}", verdict)
     if verdict == "suspicious":
         fix = f"Half precision does this; with float32: {made.fix[0].lower()}{made.fix[1:]}"
@@ -311,7 +311,7 @@ def _crop(tested: TestedModel) -> Check:
     ends = {name: seen[name][0] for name in ("wide", "tall")}
     seen_ends = ", ".join(f"{name} {'both' if both else 'neither'}" for name, both in ends.items())
     found = f"corners of a square seen: {sum(seen['square'])} of 4; ends of a long picture: {seen_ends}"
-    verdict: Verdict = "fine"
+    verdict: CheckVerdict = "fine"
     family = tested.network.pictures.family() if tested.encodes else None
     if blind or odd:
         verdict = "wrong"
@@ -360,7 +360,7 @@ def pixels_seen(tested: TestedModel) -> Check | None:
     of_family = tested.encodes and seen.family() is not None
     unusual = name in (None, "none") or (name == "ImageNet's" and of_family)
     unusual = unusual and (of_family or _stated(tested.model) is None)
-    verdict: Verdict = "suspicious" if unusual or away > BLURRED else "fine"
+    verdict: CheckVerdict = "suspicious" if unusual or away > BLURRED else "fine"
     return check("pixels", float(span.mean()), shown, verdict, "resize" if away > BLURRED else "")
 
 

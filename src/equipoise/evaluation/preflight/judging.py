@@ -28,7 +28,7 @@ from equipoise.evaluation.answers import Answer
 from equipoise.evaluation.asking.live import read
 from equipoise.evaluation.asking.variants import Ask, questions
 from equipoise.evaluation.preflight import probes
-from equipoise.evaluation.preflight.checks import BASIC, READING, Verdict, check, pixels_seen, run
+from equipoise.evaluation.preflight.checks import BASIC, READING, CheckVerdict, check, pixels_seen, run
 from equipoise.evaluation.preflight.tested_model import HARMFUL, TestedModel, drift, other_activation
 from equipoise.evaluation.record import Check, Preflight
 from equipoise.models import OF_PHOTOS
@@ -156,7 +156,7 @@ def _alike(tested: TestedModel, right: list[int]) -> int:
 def _sign(tested: TestedModel) -> Check:
     scores, right = tested.probe_scores
     count, n = _kinds(-scores, right), len(right)
-    verdict: Verdict = "wrong" if count >= 0.8 * n else "fine"  # a guesser gets as many in 1 of 150 tries
+    verdict: CheckVerdict = "wrong" if count >= 0.8 * n else "fine"  # a guesser gets as many in 1 of 150 tries
     found = f"the right thing has the lowest score in {count} of {n} pictures (chance {n // KINDS})"
     return check("sign", count, found, verdict)
 
@@ -200,7 +200,7 @@ def _precision(tested: TestedModel) -> Check:
     rounded = _bfloat16(scores)
     lost = int((rounded[:, left] == rounded[:, right]).sum())
     found += f" (scores rounded to bfloat16 would tie in {lost})"
-    verdict: Verdict = "wrong" if ties > total / 100 else "suspicious" if ties or half else "fine"
+    verdict: CheckVerdict = "wrong" if ties > total / 100 else "suspicious" if ties or half else "fine"
     return check("precision", ties, found, verdict)
 
 
@@ -228,7 +228,7 @@ def _activation(tested: TestedModel) -> Check | None:
     gain = float(better.mean() / (better.std() / np.sqrt(len(better)) + 1e-9))
     mixed = len(seen) == 1 and bool(stated) and not (stated & seen)
     found = f"{' and '.join(sorted(seen))}; with the other one {changed} of {len(ours)} first choices change"
-    verdict: Verdict = "fine"
+    verdict: CheckVerdict = "fine"
     if mixed or (len(stated) > 1 and len(seen) == 1):
         verdict, found = "wrong", f"{found}; the configuration says {' and '.join(sorted(stated))}"
     elif gain > 3 and better.mean() > 0.1:
@@ -359,12 +359,12 @@ def of_answers(model: Answerer, spec: str) -> list[Check]:
     seen, blank = [answers[at : at + 2] for at in range(0, len(answers), 3)], answers[2::3]
     clear = [answer for answer in answers if answer.choice is not None]
     unclear = 1 - len(clear) / len(answers)
-    refused: Verdict = "wrong" if unclear > 0.5 else "suspicious" if unclear > 0.1 else "fine"
+    refused: CheckVerdict = "wrong" if unclear > 0.5 else "suspicious" if unclear > 0.1 else "fine"
     orders = [answer.choice != other.choice for answer, other in seen if answer.choice and other.choice]
     by_order = sum(orders) / max(1, len(orders))
     first = sum(answer.place == 0 for answer in clear) / max(1, len(clear))
     found = f"{100 * first:.0f}% of the answers name the first option; the order decides {100 * by_order:.0f}%"
-    biased: Verdict = "suspicious" if by_order > 0.3 else "fine"  # what a run then measures, no fault of a loader
+    biased: CheckVerdict = "suspicious" if by_order > 0.3 else "fine"  # what a run then measures, no fault of a loader
     shares = np.array([(_share(answer) + _share(other)) / 2 for answer, other in seen])
     unseen = np.array([_share(answer) for answer in blank])
     return [
@@ -412,7 +412,9 @@ def _outcomes(shares: NDArray[np.float64], unseen: NDArray[np.float64], what: st
     right, wrong, n = int((shares > 0.5).sum()), int((shares < 0.5).sum()), len(shares)
     knows, clear = right > 0.75 * n, shares != 0.5
     same = float((np.sign(shares - 0.5) == np.sign(unseen - 0.5))[clear].mean()) if clear.any() else 1.0
-    blind: Verdict = "suspicious" if same > 0.9 and knows else "wrong" if same == 1 and wrong + right == n else "fine"
+    blind: CheckVerdict = (
+        "suspicious" if same > 0.9 and knows else "wrong" if same == 1 and wrong + right == n else "fine"
+    )
     found = f"{right} of {n} easy {what} are right (chance {n // 2})"
     turned = f"{wrong} of {n} easy {what} are the wrong way round"
     stay = f"with a blank photo {100 * same:.0f}% of the {what} stay the same"

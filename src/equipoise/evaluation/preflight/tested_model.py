@@ -161,7 +161,7 @@ class TestedModel:
 
 
 @dataclass
-class Inputs:
+class NetworkInputs:
     """Inputs of a torch network: picture tensors and token ids of each forward pass, and the kinds of modules."""
 
     pixels: list[NDArray[np.float32]] = field(default_factory=list)  # (n, 3, height, width)
@@ -189,14 +189,14 @@ class Inputs:
 class Network(NamedTuple):
     """Inputs of the network when it was asked for pictures, and for texts."""
 
-    pictures: Inputs
-    texts: Inputs
+    pictures: NetworkInputs
+    texts: NetworkInputs
 
 
 @contextlib.contextmanager
-def watched() -> Iterator[Inputs]:
+def watched() -> Iterator[NetworkInputs]:
     """Records what reaches torch networks meanwhile; nothing where torch is not loaded."""
-    seen = Inputs()
+    seen = NetworkInputs()
     if "torch" not in sys.modules:
         yield seen
         return
@@ -246,7 +246,7 @@ def _activation(name: object) -> str | None:
     return None if "gelu" not in word else "quick_gelu" if "quick" in word else "gelu"
 
 
-def _of_module(seen: Inputs, module: Any) -> None:
+def _of_module(seen: NetworkInputs, module: Any) -> None:
     if id(module) in seen.ran:
         return
     seen.ran.add(id(module))

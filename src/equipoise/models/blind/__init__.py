@@ -26,7 +26,7 @@ FORMS = ("length", "ngram", "lm:FOLDER")
 TOGETHER = 16  # texts that the language model reads at once; with more Gemma-3-270M gains nothing
 MOST_PAIRS = 20_000  # that a fold is taught on, evenly spread over the items: more change nothing but the time
 _EXACT = 2.0**32  # weights are multiples of its inverse
-TextScores = list[list[float]]  # of each item: the caption's, the positives', the negatives'
+BlindScores = list[list[float]]  # of each item: the caption's, the positives', the negatives'
 
 
 def folds(items: Sequence[Item]) -> list[int]:
@@ -56,16 +56,16 @@ class LearnedBaseline:
     device = "cpu"
     reads_images = False
 
-    def __init__(self, spec: str, rule: Callable[[Sequence[Item]], TextScores], about: str) -> None:
+    def __init__(self, spec: str, rule: Callable[[Sequence[Item]], BlindScores], about: str) -> None:
         digest = f"{spec} {of_code('models/blind', 'language')}"
         self.card: dict[str, Any] = {"spec": spec, "digest": digest, "blind": True, "about": about, "folds": FOLDS}
         self._rule = rule
 
-    def score_taught(self, items: Sequence[Item]) -> TextScores:
+    def score_taught(self, items: Sequence[Item]) -> BlindScores:
         return self._rule(items)
 
 
-def by_length(items: Sequence[Item]) -> TextScores:
+def by_length(items: Sequence[Item]) -> BlindScores:
     """The number of characters, with the sign that is more often right on the images of the other folds."""
     place = folds(items)
     won: Counter[tuple[int, int]] = Counter()  # (fold, sign) -> captions that this sign puts strictly above
@@ -80,7 +80,7 @@ def by_length(items: Sequence[Item]) -> TextScores:
     return [[float(signs[fold] * len(text)) for text in item.texts()] for fold, item in zip(place, items, strict=True)]
 
 
-def by_ngrams(items: Sequence[Item]) -> TextScores:
+def by_ngrams(items: Sequence[Item]) -> BlindScores:
     """The summed weights of a text's words and pairs of words; words of both texts of a pair cancel out."""
     place = folds(items)
     bags: dict[str, Bag] = {}

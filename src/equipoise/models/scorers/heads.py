@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 Tensor = torch.Tensor
 Look = Callable[[Any, Tensor], Tensor]
-Match = Callable[[Any, Tensor, Tensor, Tensor], Tensor]
+MatchHead = Callable[[Any, Tensor, Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class Head:
     network: str  # the class of transformers
     look: Look
-    match: Match
+    match: MatchHead
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Family:
+class HeadFamily:
     name: str  # model_type of config.json
     heads: Mapping[str, Head]  # the first is the default
     text: str = "text_config"  # the text tower's part of its config; "": the config itself
@@ -172,7 +172,7 @@ _FLAVA, _VILT = "FlavaForPreTraining", "ViltForImageAndTextRetrieval"
 FAMILIES = {
     family.name: family
     for family in (
-        Family(
+        HeadFamily(
             "blip",
             {
                 "itm": Head(_BLIP, _blip_look, _blip_itm),
@@ -180,17 +180,17 @@ FAMILIES = {
             },
             contrast=Contrast(_blip_image, _blip_text),
         ),
-        Family(
+        HeadFamily(
             "blip-2",
             {"itm": Head(_BLIP2, _blip_look, _blip2_itm), "itc": Head(_BLIP2, _blip2_queries, _blip2_itc)},
             text="qformer_config",
         ),
-        Family(
+        HeadFamily(
             "flava", {"itm": Head(_FLAVA, _flava_look, _flava_itm), "itc": Head(_FLAVA, _flava_itc_look, _flava_itc)}
         ),
-        Family("align", {"itc": Head("AlignModel", _align_look, _align_itc)}),
-        Family("vilt", {"itm": Head(_VILT, _vilt_look, _vilt_itm)}, text=""),
-        Family(
+        HeadFamily("align", {"itc": Head("AlignModel", _align_look, _align_itc)}),
+        HeadFamily("vilt", {"itm": Head(_VILT, _vilt_look, _vilt_itm)}, text=""),
+        HeadFamily(
             "bridgetower",  # its towers are bridged layer by layer: nothing can be kept of an image alone
             {
                 "itm": Head("BridgeTowerForImageAndTextRetrieval", lambda _, pixels: pixels, _bridgetower_itm),
@@ -201,7 +201,7 @@ FAMILIES = {
 }
 
 
-def family_named(name: object, where: str) -> Family:
+def family_named(name: object, where: str) -> HeadFamily:
     if name not in FAMILIES:
         raise UserError(
             f"{where}: model_type {name!r} has no matching head that itm: knows ({', '.join(FAMILIES)}); "

@@ -18,7 +18,7 @@ from equipoise.models.families import text_positions
 from equipoise.models.hf import check_folder, find_folder, load_network, load_tokenizer, read_config
 from equipoise.models.inputs import Preprocess, check_tokenizer, from_config
 from equipoise.models.scorers import xvlm
-from equipoise.models.scorers.heads import Contrast, Family, Head, family_named
+from equipoise.models.scorers.heads import Contrast, Head, HeadFamily, family_named
 from equipoise.models.scorers.shared import RecentFeatures, Scorer, load_image_processor, padded
 from equipoise.models.scorers.xvlm import XVLM, Pixels
 
@@ -37,7 +37,7 @@ class MatchingModel(Scorer):
         network: PreTrainedModel | XVLM,
         tokenizer: PreTrainedTokenizerBase,
         image_processor: BaseImageProcessor | Pixels,
-        family: Family,
+        family: HeadFamily,
         head: str,
         *,
         folder: Path,
@@ -143,7 +143,7 @@ def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> M
     """Load a file: only X-VLM is one, every other family is a folder."""
     matches = {"itm": XVLM.itm, "itc": XVLM.itc, "sum": XVLM.match_plus_cosine}
     heads = {name: Head("XVLM", XVLM.look, match) for name, match in matches.items()}
-    family = Family("xvlm", heads, contrast=Contrast(XVLM.embed_image, XVLM.embed_text))
+    family = HeadFamily("xvlm", heads, contrast=Contrast(XVLM.embed_image, XVLM.embed_text))
     tokenizer = load_tokenizer(path.parent)
     network, pixels, notes = xvlm.read_xvlm(path)
     check_tokenizer(tokenizer, network.config.vocab_size, causal=False, where=spec)

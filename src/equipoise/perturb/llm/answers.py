@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 
-from equipoise.core.llm_client import Answer
+from equipoise.core.answer_store import KeptAnswer
 from equipoise.data.items import Edit, Operation, Target
 from equipoise.data.readers.captions.groups import clean
 from equipoise.data.readers.captions.json_layouts import LONGEST
@@ -47,7 +47,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _NEW_SENTENCE = re.compile(r"[.!?]+[\"')\]]*\s+(?=[^\W\d_])")
 
 
-def tidy(answer: Answer, caption: str) -> str:
+def tidy(answer: KeptAnswer, caption: str) -> str:
     """The answer without preamble, quotes, fences and afterword; an answer that was cut ends in `CUT`."""
     if answer.finish == "refused":
         return REFUSED

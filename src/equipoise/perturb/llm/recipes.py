@@ -15,7 +15,8 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from equipoise.core.llm_client import Answer, Llm
+from equipoise.core.answer_store import KeptAnswer
+from equipoise.core.llm_client import Llm
 from equipoise.data.items import Operation
 from equipoise.language.caption import Caption, Kept, Unit
 from equipoise.language.forms import lemma_of
@@ -26,7 +27,7 @@ from equipoise.perturb.checks.meaning import listed_synonyms
 from equipoise.perturb.llm import LLM_RECIPES
 from equipoise.perturb.llm.answers import CUT, any_text, edit_between, spoiled, tidy, valid
 from equipoise.perturb.llm.meaning import KINDS, keeps_meaning
-from equipoise.perturb.recipe import Candidate, Check, Op, Proposal, Recipe, Slot, Source, Sources
+from equipoise.perturb.recipe import Candidate, EditCheck, Op, Proposal, Recipe, Slot, Source, Sources
 
 
 class Prompt(NamedTuple):
@@ -56,8 +57,8 @@ def _swappable(caption: Caption) -> bool:
     return "and" in words and len(words) < SWAP_BELOW
 
 
-_CHECKS: tuple[Check, ...] = (valid, keeps_meaning, grammar)
-_ASKED: dict[str, tuple[tuple[str, ...], tuple[Check, ...]]] = {  # prompts, checks
+_CHECKS: tuple[EditCheck, ...] = (valid, keeps_meaning, grammar)
+_ASKED: dict[str, tuple[tuple[str, ...], tuple[EditCheck, ...]]] = {  # prompts, checks
     "hard_positives_kamath_2024": (("REPLACE", "SWAP"), _CHECKS),
     "hard_positives_kamath_2024_faithful": (("REPLACE", "SWAP"), (any_text,)),
     "hard_positives_kamath_2024_relations": (("REPLACE_VERB", "REPLACE_SPATIAL"), _CHECKS),
@@ -73,7 +74,7 @@ def llm_recipe(name: str, llm: Llm) -> Recipe:
 def _asking(llm: Llm, name: str, keep_cut: bool) -> Op:
     prompt, by = PROMPTS[name], f"llm:{llm.settings.model}"
 
-    def candidate(caption: Caption, answer: Answer) -> Candidate:
+    def candidate(caption: Caption, answer: KeptAnswer) -> Candidate:
         text = tidy(answer, caption.text)
         text = text.removesuffix(CUT) if keep_cut else text
         return Candidate(text, "positive", edit_between(caption, text, prompt.op, by))
@@ -121,10 +122,10 @@ class LlmWriter(Source):
         proposals = self._proposals[name].once(caption, ask)
         return (proposal for proposal in proposals if proposal.target == target)
 
-    def _read(self, caption: Caption, answer: Answer) -> Iterator[Proposal]:
+    def _read(self, caption: Caption, answer: KeptAnswer) -> Iterator[Proposal]:
         lines = answer.text.splitlines()
         for line in lines[:-1] if answer.finish == "length" else lines:
-            new = Caption(tidy(Answer(_NUMBER.sub("", line), "stop"), caption.text))
+            new = Caption(tidy(KeptAnswer(_NUMBER.sub("", line), "stop"), caption.text))
             if (exchanged := _exchanged(caption, new)) is not None:
                 old, to = exchanged
                 yield Proposal(old.start, old.end, to, KINDS[old.kind], self.name, float(count(to)), "wide")

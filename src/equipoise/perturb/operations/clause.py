@@ -22,7 +22,7 @@ _OWN = frozenset(("his", "her", "its", "their"))
 _LONGEST = 24  # words; a long sentence turned round is hard to read
 
 
-class Part(NamedTuple):
+class ClausePart(NamedTuple):
     """Units `start:end`; `head` is the lemma of a noun phrase's main noun, or of the verb."""
 
     letter: str
@@ -36,12 +36,12 @@ class Part(NamedTuple):
 class Clause:
     """The parts of a caption after "there is" or "a photo of", without the last full stop."""
 
-    def __init__(self, caption: Caption, parts: list[Part], opening: str) -> None:
+    def __init__(self, caption: Caption, parts: list[ClausePart], opening: str) -> None:
         self.caption, self.parts, self.opening = caption, parts, opening
         self.letters = "".join(part.letter for part in parts)
         self.points_back = any(unit.word in _OWN for unit in caption.units)
 
-    def match(self, pattern: str, subject_first: bool = False) -> list[list[Part]] | None:
+    def match(self, pattern: str, subject_first: bool = False) -> list[list[ClausePart]] | None:
         """The parts of each group of a pattern that fits all letters; "his" only where the subject stays first."""
         match = re.fullmatch(pattern, self.letters)
         if match is None or (self.points_back and not subject_first):
@@ -49,17 +49,17 @@ class Clause:
         groups = range(1, len(match.groups()) + 1)
         return [self.parts[match.start(group) : match.end(group)] if match[group] else [] for group in groups]
 
-    def say(self, parts: list[Part]) -> str:
+    def say(self, parts: list[ClausePart]) -> str:
         """The words of the parts, as inside a sentence."""
         if not parts:
             return ""
         text = self.caption.text_of(parts[0].start, parts[-1].end)
         return inside(self.caption, text) if parts[0].start == 0 else text
 
-    def word(self, part: Part) -> str:
+    def word(self, part: ClausePart) -> str:
         return " ".join(self.caption.words_of(part.start, part.end))
 
-    def units(self, part: Part) -> tuple[Unit, ...]:
+    def units(self, part: ClausePart) -> tuple[Unit, ...]:
         return self.caption.units[part.start : part.end]
 
 
@@ -96,8 +96,8 @@ def clause_of(caption: Caption) -> Clause | None:
     return Clause(caption, parts, opening)
 
 
-def _parts(caption: Caption, end: int) -> list[Part]:
-    parts: list[Part] = []
+def _parts(caption: Caption, end: int) -> list[ClausePart]:
+    parts: list[ClausePart] = []
     place = 0
     while place < end:
         unit = caption.units[place]
@@ -106,9 +106,9 @@ def _parts(caption: Caption, end: int) -> list[Part]:
         if phrase is not None and phrase.start == place:
             parts.append(noun_part(caption, place))
         elif unit.word == "that" and after in {"is", "are", "has", "have"}:
-            parts.append(Part("r" if after in {"is", "are"} else "w", place, place + 2, "have"))
+            parts.append(ClausePart("r" if after in {"is", "are"} else "w", place, place + 2, "have"))
         else:
-            parts.append(Part(_letter(unit), place, place + 1, unit.lemma))
+            parts.append(ClausePart(_letter(unit), place, place + 1, unit.lemma))
         place = parts[-1].end
     return parts
 
@@ -124,7 +124,7 @@ def _letter(unit: Unit) -> str:
     return {"be": "b", "preposition": "p", "adverb": "a"}.get(unit.kind, "x")
 
 
-def noun_part(caption: Caption, start: int) -> Part:
+def noun_part(caption: Caption, start: int) -> ClausePart:
     """The noun phrase that begins here, with the phrases that "of" adds."""
     units = caption.units
     phrase = caption.phrase_at[start]
@@ -139,12 +139,12 @@ def noun_part(caption: Caption, start: int) -> Part:
     odd = after is not None and (after.pos == "POS" or after.word in {"of", "-", "'"})
     odd |= units[phrase.head].word in _VERBS and phrase.head > phrase.core  # two giraffe stand
     odd |= units[start].word in {"a", "an"} and units[phrase.head].pos == "NNS" and units[start + 1].kind != "number"
-    return Part("x" if odd else "n", start, end, head, plural)
+    return ClausePart("x" if odd else "n", start, end, head, plural)
 
 
-def _joined(caption: Caption, parts: list[Part]) -> list[Part]:
+def _joined(caption: Caption, parts: list[ClausePart]) -> list[ClausePart]:
     """Noun phrases with commas and "and" between them become one part, if they are of a kind."""
-    merged: list[Part] = []
+    merged: list[ClausePart] = []
     place = 0
     while place < len(parts):
         end = place + 1
@@ -161,14 +161,14 @@ def _joined(caption: Caption, parts: list[Part]) -> list[Part]:
             alike = all(same_sort(members[0].head, member.head) for member in members)
             spans = tuple((member.start, member.end) for member in members)
             first, last = parts[place].start, parts[end - 1].end
-            merged.append(Part("m" if alike else "k", first, last, members[0].head, True, spans))
+            merged.append(ClausePart("m" if alike else "k", first, last, members[0].head, True, spans))
         else:
             merged += [part._replace(letter=_lone(caption, part)) for part in parts[place:end]]
         place = end
     return merged
 
 
-def _lone(caption: Caption, part: Part) -> str:
+def _lone(caption: Caption, part: ClausePart) -> str:
     """The letter of a part that joins no noun phrases."""
     if part.letter != ",":
         return part.letter

@@ -14,19 +14,27 @@ from equipoise.language.caption import Caption, Kept, NounPhrase
 from equipoise.language.forms import article_for, write_edit
 from equipoise.language.vocabulary import SECTIONS, members, word_set
 from equipoise.perturb.dial import Dial, accepted, rate_of
-from equipoise.perturb.operations.replace import BOUNDED, UNKNOWN, dial_for, is_bounded, judged_of, kind_of, with_doubt
-from equipoise.perturb.recipe import Candidate, Check, Kind, Made, Proposal, Refused, Sources, edited, replaced
+from equipoise.perturb.operations.replace import (
+    BOUNDED,
+    UNKNOWN,
+    dial_for,
+    is_bounded,
+    judged_of,
+    noun_kind,
+    with_doubt,
+)
+from equipoise.perturb.recipe import Candidate, EditCheck, Kind, Made, Proposal, Refused, Sources, edited, replaced
 
 SHARE = 0.5  # of the captions; with the swaps, one in eleven then has a negative that replaces no word
 SURE = 0.95  # how likely readers must be to accept the replaced word
 _LONGEST = 22  # words and marks; more are hard to read with a contrast in them
 _NUMBERS = word_set("number words")
 _DENIALS = frozenset(("not", "n't", "n’t", "never", "no", "nobody", "without"))
-Words = tuple[str, str] | None  # the old and the new word as they follow "not": "a red one", "a blue one"
+WordsAfterNot = tuple[str, str] | None  # the old and the new word as they follow "not": "a red one", "a blue one"
 
 
 def contrast(
-    checks: Sequence[Check], caption: Caption, sources: Sources, rng: random.Random, kind: Kind, dial: Dial
+    checks: Sequence[EditCheck], caption: Caption, sources: Sources, rng: random.Random, kind: Kind, dial: Dial
 ) -> Made:
     """The positive's slot draws the pair; the negative's slot, which comes later, takes its other half."""
     drawn = _PAIRS.get(caption)
@@ -39,7 +47,7 @@ _PAIRS: Kept[dict[Kind, Candidate] | Refused] = Kept()
 
 
 def _draw(
-    caption: Caption, sources: Sources, rng: random.Random, dial: Dial, checks: Sequence[Check]
+    caption: Caption, sources: Sources, rng: random.Random, dial: Dial, checks: Sequence[EditCheck]
 ) -> dict[Kind, Candidate] | Refused:
     caption_dial, text = dial_for(caption, dial), caption.text
     if rng.random() >= SHARE:
@@ -63,7 +71,7 @@ def _sure(caption: Caption, sources: Sources, rng: random.Random) -> Iterator[Pr
     for target in rng.sample(SECTIONS[1:3], 2):
         chances = [(proposal, row[0]) for tier in judged[target] for proposal, row in tier if proposal.by != "captions"]
         for proposal, chance in rng.sample(chances, len(chances)):
-            likely = "people" not in (kind := kind_of(proposal, caption.text)) and accepted(kind, chance) >= SURE
+            likely = "people" not in (kind := noun_kind(proposal, caption.text)) and accepted(kind, chance) >= SURE
             if likely and accepted(with_doubt(caption, proposal), chance) >= SURE:  # doubts take long
                 yield proposal
 
@@ -106,7 +114,7 @@ def _can_pause(caption: Caption, place: int) -> bool:
     return [unit.word for unit in rest] in ([], ["."]) or (bool(goes_on) and rest[0].word != "of")
 
 
-def _of_quality(caption: Caption, phrase: NounPhrase, at: int, new: str) -> Words:
+def _of_quality(caption: Caption, phrase: NounPhrase, at: int, new: str) -> WordsAfterNot:
     units, old, first = caption.units, caption.units[at].word, caption.units[phrase.start].word
     many = units[phrase.head].pos == "NNS"
     if at == phrase.head or any(unit.word == "and" or unit.pos == "NNS" for unit in units[phrase.start : phrase.head]):

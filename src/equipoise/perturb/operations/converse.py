@@ -17,7 +17,7 @@ from equipoise.language.forms import inflect
 from equipoise.language.plausibility import COLOURS
 from equipoise.language.vocabulary import members, word_set
 from equipoise.language.wordnet import is_animate, is_garment, is_person, is_thing, same_sort
-from equipoise.perturb.operations.clause import Clause, Part, clause_of
+from equipoise.perturb.operations.clause import Clause, ClausePart, clause_of
 from equipoise.perturb.recipe import Candidate, Made, Refused, Sources, edited
 
 _PASSIVE = word_set("passive verbs")
@@ -48,12 +48,12 @@ _BUSY = frozenset("cooking working eating feeding".split())  # a woman cooking o
 _STILL = word_set("still postures")
 
 
-class Said(NamedTuple):
+class Statement(NamedTuple):
     op: str
     text: str
 
 
-Rule = Callable[[Clause], Iterator[Said]]
+Rule = Callable[[Clause], Iterator[Statement]]
 
 
 def converse_positive(caption: Caption, sources: Sources, rng: random.Random) -> Made:
@@ -69,7 +69,7 @@ def converse_positive(caption: Caption, sources: Sources, rng: random.Random) ->
         yield _written(clause, said)
 
 
-def _written(clause: Clause, said: Said) -> Candidate:
+def _written(clause: Clause, said: Statement) -> Candidate:
     """The candidate with the capital and the full stop of the caption."""
     text = clause.caption.text
     end = clause.caption.units[clause.parts[-1].end - 1].end
@@ -77,15 +77,15 @@ def _written(clause: Clause, said: Said) -> Candidate:
     return edited(text, "positive", said.op, "relation", (0, end), new, "rules", new + text[end:])
 
 
-def _be(part: Part) -> str:
+def _be(part: ClausePart) -> str:
     return "are" if part.plural else "is"
 
 
-def _says(clause: Clause, *parts: Part) -> str:
+def _says(clause: Clause, *parts: ClausePart) -> str:
     return clause.say(list(parts))
 
 
-def _is_place(clause: Clause, preposition: Part, thing: Part) -> bool:
+def _is_place(clause: Clause, preposition: ClausePart, thing: ClausePart) -> bool:
     word, head = clause.word(preposition), thing.head
     if word not in _PLACES or head in _NO_PLACES or head.split()[-1] in _NO_PLACES:
         return False
@@ -94,7 +94,7 @@ def _is_place(clause: Clause, preposition: Part, thing: Part) -> bool:
     return not (word == "in" and (is_garment(head) or head in COLOURS or clause.units(thing)[0].word in COLOURS))
 
 
-def _is_dressed(clause: Clause, parts: list[Part]) -> bool:
+def _is_dressed(clause: Clause, parts: list[ClausePart]) -> bool:
     """Whether the parts go with a person (in a suit, with a hat, on skis), or there are none."""
     if not parts:
         return True
@@ -104,17 +104,17 @@ def _is_dressed(clause: Clause, parts: list[Part]) -> bool:
     return (word in {"in", "with"} and (is_garment(head) or head in COLOURS)) or (word == "on" and head in _RIDDEN)
 
 
-def _is_doer(dress: list[Part], verb: list[Part]) -> bool:
+def _is_doer(dress: list[ClausePart], verb: list[ClausePart]) -> bool:
     """Whether the subject surely does it: after "holding a cup" only a verb in -ing, no "wrapped", no bare place."""
     return not dress or dress[0].letter != "g" or (bool(verb) and verb[0].letter != "d")
 
 
-def _can_be_clause(clause: Clause, subject: Part) -> bool:
+def _can_be_clause(clause: Clause, subject: ClausePart) -> bool:
     """Whether it is no headline ("Woman on a bench") and does not begin with a kind of picture."""
     return clause.opening in {"", "there"} and _has_article(clause, subject)
 
 
-def _has_article(clause: Clause, part: Part) -> bool:
+def _has_article(clause: Clause, part: ClausePart) -> bool:
     """Whether the part has an article or a number, or needs none."""
     first = clause.units(part)[0]
     several = part.plural and (part.letter == "n" or clause.caption.is_plural(clause.caption.phrase_at[part.start]))
@@ -124,7 +124,7 @@ def _has_article(clause: Clause, part: Part) -> bool:
 _SUBJECT = "([nmk])((?:[pwg]n)?)"
 
 
-def place_first(clause: Clause) -> Iterator[Said]:
+def place_first(clause: Clause) -> Iterator[Statement]:
     """Sitting on a table is a cat. On a table is a cat. On a table sits a cat."""
     if groups := clause.match(_SUBJECT + "([br]?)([gd])([ap]?)(p(?:[nmk]|n[gdpwan]*[nmk]))"):
         (subject,), dress, be, (verb,), how, rest = groups
@@ -134,24 +134,24 @@ def place_first(clause: Clause) -> Iterator[Said]:
         good &= _is_doer(dress, [verb]) and not _describes_subject(clause, subject, rest)
         if good and _can_end(clause, subject):
             moved = _says(clause, verb, *how, *rest)
-            yield Said("inversion", f"{moved} {_is(clause, subject, be)} {_says(clause, subject, *dress)}")
+            yield Statement("inversion", f"{moved} {_is(clause, subject, be)} {_says(clause, subject, *dress)}")
     elif groups := clause.match("([nmk])([br]?)((?:pn)+)"):
         (subject,), be, rest = groups
         if _is_place(clause, *rest[:2]) and _can_end(clause, subject) and clause.word(rest[0]) not in _NEEDS_VERB:
-            yield Said("inversion", f"{clause.say(rest)} {_is(clause, subject, be)} {_says(clause, subject)}")
+            yield Statement("inversion", f"{clause.say(rest)} {_is(clause, subject, be)} {_says(clause, subject)}")
     elif groups := clause.match("([nmk])(z)((?:pn)+)"):
         (subject,), (verb,), rest = groups
         if verb.head in _AFTER_PLACE and _is_place(clause, *rest[:2]) and _can_end(clause, subject):
-            yield Said("inversion", f"{clause.say(rest)} {clause.word(verb)} {_says(clause, subject)}")
+            yield Statement("inversion", f"{clause.say(rest)} {clause.word(verb)} {_says(clause, subject)}")
 
 
-def _can_end(clause: Clause, subject: Part) -> bool:
+def _can_end(clause: Clause, subject: ClausePart) -> bool:
     """Whether a sentence with its place first may end in the subject: more than one word, and not "the train"."""
     known = clause.units(subject)[0].word in {"the", "this", "that", "these", "those"}
     return not known and _can_be_clause(clause, subject) and subject.end > subject.start + 1
 
 
-def _describes_subject(clause: Clause, subject: Part, rest: list[Part]) -> bool:
+def _describes_subject(clause: Clause, subject: ClausePart, rest: list[ClausePart]) -> bool:
     """Whether a later "with" or participle belongs to the subject, and would be read with the place."""
     late = [part for part in rest if part.letter in "wgd"]
     if any(clause.word(part) == "wearing" for part in late):
@@ -159,19 +159,19 @@ def _describes_subject(clause: Clause, subject: Part, rest: list[Part]) -> bool:
     return not is_animate(subject.head) and any(part.head not in _FILLERS for part in late)
 
 
-def _is(clause: Clause, subject: Part, be: list[Part]) -> str:
+def _is(clause: Clause, subject: ClausePart, be: list[ClausePart]) -> str:
     """The caption's own "is" or "are", if it has one."""
     return clause.word(be[0]).split()[-1] if be else _be(subject)
 
 
-def _finite(clause: Clause, subject: Part, be: list[Part], verb: Part) -> str:
+def _finite(clause: Clause, subject: ClausePart, be: list[ClausePart], verb: ClausePart) -> str:
     """The finite form of the verb: "is riding" for a participle."""
     if verb.letter == "z":
         return clause.word(verb)
     return f"{_is(clause, subject, be)} {clause.word(verb)}"
 
 
-def scene_first(clause: Clause) -> Iterator[Said]:
+def scene_first(clause: Clause) -> Iterator[Statement]:
     """In a park, a man is riding a bike."""
     if groups := clause.match(_SUBJECT + "([br]?)([gdz])((?:[nm]|a|pn|gn|gpn|p?x)*?)(pn)", True):
         (subject,), dress, be, (verb,), middle, (preposition, scene) = groups
@@ -204,10 +204,10 @@ def scene_first(clause: Clause) -> Iterator[Said]:
         return  # in a field, a cow stands: "in a field stands a cow" is better
     rest = f" {clause.say(middle)}" if middle else ""
     does = _finite(clause, subject, be, verb)
-    yield Said("fronting", f"{_says(clause, preposition, scene)}, {_says(clause, subject, *dress)} {does}{rest}")
+    yield Statement("fronting", f"{_says(clause, preposition, scene)}, {_says(clause, subject, *dress)} {does}{rest}")
 
 
-def passive(clause: Clause) -> Iterator[Said]:
+def passive(clause: Clause) -> Iterator[Statement]:
     """A horse being ridden down the street by a man. An umbrella is held by a woman."""
     groups = clause.match(_SUBJECT + "([br]?)([gz])([nm])((?:pn)?|pnpn)")
     if not groups:
@@ -232,7 +232,7 @@ def passive(clause: Clause) -> Iterator[Said]:
     yield _phrase("passive", clause, f"{_says(clause, thing)} {done}{where}")
 
 
-def _after_passive(clause: Clause, verb: Part, doer: str, rest: list[Part]) -> str | None:
+def _after_passive(clause: Clause, verb: ClausePart, doer: str, rest: list[ClausePart]) -> str | None:
     """The doer and the place, in the order that has only one reading."""
     if not rest:
         return f" by {doer}"
@@ -246,18 +246,18 @@ def _after_passive(clause: Clause, verb: Part, doer: str, rest: list[Part]) -> s
     return f" by {doer} {clause.say(rest)}" if head in _SCENES or word in _ASIDE else None
 
 
-def _phrase(op: str, clause: Clause, text: str) -> Said:
+def _phrase(op: str, clause: Clause, text: str) -> Statement:
     """A noun phrase, after "a photo of" if the caption has that."""
     opening = f"{clause.opening} " if clause.opening not in {"", "there"} else ""
-    return Said(op, opening + text)
+    return Statement(op, opening + text)
 
 
-def _is_named(clause: Clause, part: Part) -> bool:
+def _is_named(clause: Clause, part: ClausePart) -> bool:
     """Whether the part is a thing with its article or number, or plural; no action and no figure of speech."""
     return _has_article(clause, part) and (is_thing(part.head) or part.head in _DONE)
 
 
-def active(clause: Clause) -> Iterator[Said]:
+def active(clause: Clause) -> Iterator[Statement]:
     """A truck pulling a boat, from "a boat being pulled by a truck"; cars filling a street."""
     groups = clause.match("([nm])([br]*)(d)([pw])([nmk])")
     if not groups:
@@ -273,10 +273,10 @@ def active(clause: Clause) -> Iterator[Said]:
         if words in ([], ["being"]):
             yield _phrase("passive", clause, f"{_says(clause, doer)} {doing} {_says(clause, thing)}")
         elif words in (["is", "being"], ["are", "being"]):
-            yield Said("passive", f"{_says(clause, doer)} {_be(doer)} {doing} {_says(clause, thing)}")
+            yield Statement("passive", f"{_says(clause, doer)} {_be(doer)} {doing} {_says(clause, thing)}")
 
 
-def around_place(clause: Clause) -> Iterator[Said]:
+def around_place(clause: Clause) -> Iterator[Statement]:
     """A table with a cat sitting on it."""
     groups = clause.match(_SUBJECT + "([br]?)([gd]?)(p)(n)")
     if not groups:
@@ -298,7 +298,7 @@ def around_place(clause: Clause) -> Iterator[Said]:
     yield _phrase("converse", clause, f"{_says(clause, place)} {'has' if is_clause else 'with'} {what} {it}")
 
 
-def _pronoun(part: Part) -> str | None:
+def _pronoun(part: ClausePart) -> str | None:
     if part.plural:
         return "them"
     if is_person(part.head):
@@ -306,7 +306,7 @@ def _pronoun(part: Part) -> str | None:
     return "it"
 
 
-def from_around(clause: Clause) -> Iterator[Said]:
+def from_around(clause: Clause) -> Iterator[Statement]:
     """A cat sitting on a table, from "a table with a cat sitting on it"."""
     groups = clause.match("(n)([wz])([nmk])([gd]?)(p)(i)")
     if not groups:
@@ -319,7 +319,7 @@ def from_around(clause: Clause) -> Iterator[Said]:
     yield _phrase("converse", clause, f"{_says(clause, subject, *verb, preposition)} {_says(clause, place)}")
 
 
-def inside_of(clause: Clause) -> Iterator[Said]:
+def inside_of(clause: Clause) -> Iterator[Statement]:
     """A sink in a bathroom, from "a bathroom with a sink"; fruit filling a bowl, from "a bowl full of fruit"."""
     if groups := clause.match("(n)([wz])([nmk])((?:[gd]?pn)?)"):
         (place,), (having,), (things,), rest = groups
@@ -343,7 +343,7 @@ def inside_of(clause: Clause) -> Iterator[Said]:
             yield _phrase("converse", clause, f"{_says(clause, thing)} on top of {_says(clause, place)}")
 
 
-def other_side(clause: Clause) -> Iterator[Said]:
+def other_side(clause: Clause) -> Iterator[Statement]:
     """A cat next to a dog, from "a dog next to a cat"."""
     if groups := clause.match("([nm])(p)([nm])"):
         (first,), (preposition,), (second,) = groups
@@ -353,7 +353,7 @@ def other_side(clause: Clause) -> Iterator[Said]:
             )
 
 
-def at_once(clause: Clause) -> Iterator[Said]:
+def at_once(clause: Clause) -> Iterator[Statement]:
     """A man riding a bike while holding a cup; while holding a cup, a man rides a bike; while a woman sits, ..."""
     does = "([bgpnmaw]*)"
     if groups := clause.match(_SUBJECT + f"(b?)(g{does[1:-1]})(c)(g{does[1:-1]})", True):
@@ -365,13 +365,13 @@ def at_once(clause: Clause) -> Iterator[Said]:
         (subject,), dress, first, (link,), second = groups
         if clause.word(link) == "while" and _can_be_clause(clause, subject):
             who = _says(clause, subject, *dress)
-            yield Said("fronting", f"while {clause.say(second)}, {who} {clause.say(first)}")
+            yield Statement("fronting", f"while {clause.say(second)}, {who} {clause.say(first)}")
     elif groups := clause.match(_SUBJECT + f"(b?)([gz])({does[1:-1]})(c)([nmk](?:z|bg){does[1:-1]})"):
         (subject,), dress, be, (verb,), rest, (link,), second = groups
         if _can_be_clause(clause, subject) and not (be and verb.letter == "z"):
             tail = f" {clause.say(rest)}" if rest else ""
             does = f"{_says(clause, subject, *dress)} {_finite(clause, subject, be, verb)}{tail}"
-            yield Said("fronting", f"{clause.word(link)} {clause.say(second)}, {does}")
+            yield Statement("fronting", f"{clause.word(link)} {clause.say(second)}, {does}")
 
 
 RULES: tuple[Rule, ...] = (

@@ -18,7 +18,7 @@ from equipoise.perturb.operations.list_members import (
     FILMED,
     LOTS,
     MASS,
-    Member,
+    ListMember,
     Span,
     has_own,
     is_counted,
@@ -56,8 +56,8 @@ class Neighbours(NamedTuple):
     """Two members that stand next to each other."""
 
     caption: Caption
-    former: Member
-    latter: Member
+    former: ListMember
+    latter: ListMember
     left: Span
     right: Span
     first: int  # the unit where the whole list begins
@@ -253,7 +253,7 @@ def _is_safe_object(pair: Neighbours, before: tuple[Unit, ...], pointing: bool) 
         fits = True not in alive and "camera" not in heads
     elif by.word == "and":
         near = caption.phrase_at.get(pair.first - 2)
-        return not pair.tail and near is not None and not lacks_commas(caption, Member(near, near.start, near.end))
+        return not pair.tail and near is not None and not lacks_commas(caption, ListMember(near, near.start, near.end))
     elif by.word == "as" and before[-2:-1] and before[-2].word == "such":
         fits = True
     else:

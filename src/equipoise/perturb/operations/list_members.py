@@ -28,13 +28,13 @@ _SIZES, _YOUNG = word_set("before a colour"), word_set("young nouns")
 _COMMON = 30  # times in captions: a noun that would have been seen with an adjective that goes with it
 
 
-class Member(NamedTuple):
+class ListMember(NamedTuple):
     phrase: NounPhrase  # its main noun: the plate, in "a plate of food"
     start: int
     end: int
 
 
-def members_of(caption: Caption, place: int) -> list[Member]:
+def members_of(caption: Caption, place: int) -> list[ListMember]:
     """The members that the "and" at `place` joins; none if commas are missing or "of" leaves open what it joins."""
     units, at = caption.units, caption.phrase_at
     comma = units[place - 1].word == ","
@@ -47,8 +47,8 @@ def members_of(caption: Caption, place: int) -> list[Member]:
         return []  # through a puddle and spraying water
     if right is None or right.start != place + 1 + many:
         return []
-    listed: list[Member] = []
-    last = Member(right, place + 1, right.end)
+    listed: list[ListMember] = []
+    last = ListMember(right, place + 1, right.end)
     stop, inner, comma_after = place - comma, None, False
     while (phrase := at.get(stop - 1)) is not None and phrase.end == stop:
         inner, start = phrase, phrase.start
@@ -59,10 +59,10 @@ def members_of(caption: Caption, place: int) -> list[Member]:
         if (
             listed
             and not comma_after
-            and not all(has_own(caption, member) for member in (Member(phrase, start, stop), listed[0], last))
+            and not all(has_own(caption, member) for member in (ListMember(phrase, start, stop), listed[0], last))
         ):
             return []  # some chairs white pillows and a lamp
-        listed.insert(0, Member(phrase, start, stop))
+        listed.insert(0, ListMember(phrase, start, stop))
         comma_after = start > 0 and units[start - 1].word == ","
         stop = start - comma_after
     if not listed or (listed[0].start and comma_after) or (comma and len(listed) == 1):
@@ -74,22 +74,22 @@ def members_of(caption: Caption, place: int) -> list[Member]:
     if inner is not None and of and bare:  # a bowl of rice and beans
         if inner.core > inner.start:
             return []  # the top of a bus and tree
-        listed[0] = Member(inner, inner.start, inner.end)
+        listed[0] = ListMember(inner, inner.start, inner.end)
     elif of and not has_own(caption, listed[0]) and not caption.is_plural(listed[0].phrase):
         return []
     last = _with_of(caption, listed[-1], right)
     return [*listed, last._replace(start=place + 1)] if _of_is_its_own(caption, listed[-1], right, last) else []
 
 
-def _with_of(caption: Caption, before: Member, right: NounPhrase) -> Member:
+def _with_of(caption: Caption, before: ListMember, right: NounPhrase) -> ListMember:
     units, at, stop = caption.units, caption.phrase_at, right.end
-    if has_own(caption, Member(right, right.start, right.end)) or not has_own(caption, before):
+    if has_own(caption, ListMember(right, right.start, right.end)) or not has_own(caption, before):
         while stop + 1 < len(units) and units[stop].word == "of" and (inner := at.get(stop + 1)):
             stop = inner.end
-    return Member(right, right.start, stop)
+    return ListMember(right, right.start, stop)
 
 
-def _of_is_its_own(caption: Caption, before: Member, right: NounPhrase, last: Member) -> bool:
+def _of_is_its_own(caption: Caption, before: ListMember, right: NounPhrase, last: ListMember) -> bool:
     """Whether its "of" belongs to the last member alone; not in "bottles and glasses of wine"."""
     if last.end == right.end or has_own(caption, last):
         return True
@@ -98,12 +98,12 @@ def _of_is_its_own(caption: Caption, before: Member, right: NounPhrase, last: Me
     return before.end == before.phrase.end and not seen_in("of", *heads)
 
 
-def has_own(caption: Caption, member: Member) -> bool:
+def has_own(caption: Caption, member: ListMember) -> bool:
     first = caption.units[member.start]
     return first.kind in {"determiner", "number"} or first.word in LOTS
 
 
-def is_mixture(caption: Caption, listed: list[Member]) -> bool:
+def is_mixture(caption: Caption, listed: list[ListMember]) -> bool:
     """Whether "of" takes in the whole list: a bowl of rice and beans, not a cup of soup and crackers."""
     units, first = caption.units, listed[0].start
     outer = caption.phrase_at.get(first - 2) if first > 1 and units[first - 1].word == "of" else None
@@ -121,15 +121,15 @@ def is_mixture(caption: Caption, listed: list[Member]) -> bool:
     )
 
 
-def _head(caption: Caption, member: Member) -> str:
+def _head(caption: Caption, member: ListMember) -> str:
     return caption.units[member.phrase.head].lemma
 
 
-def _is_mass(caption: Caption, member: Member) -> bool:
+def _is_mass(caption: Caption, member: ListMember) -> bool:
     return _head(caption, member).split()[-1] in MASS
 
 
-def spans_of(caption: Caption, listed: list[Member], at: int) -> tuple[Span, Span] | None:
+def spans_of(caption: Caption, listed: list[ListMember], at: int) -> tuple[Span, Span] | None:
     """The spans that change places, with or without the first article; None if a modifier or number may be shared."""
     units, (former, latter) = caption.units, listed[at : at + 2]
     own = has_own(caption, former), has_own(caption, latter)
@@ -185,11 +185,11 @@ def is_counted(caption: Caption, phrase: NounPhrase) -> bool:
     return not caption.is_plural(phrase) and caption.units[phrase.head].lemma.split()[-1] not in MASS
 
 
-def _are_kin(caption: Caption, first: Member, second: Member) -> bool:
+def _are_kin(caption: Caption, first: ListMember, second: ListMember) -> bool:
     return same_sort(_head(caption, first), _head(caption, second), strict=True)
 
 
-def lacks_commas(caption: Caption, member: Member) -> bool:
+def lacks_commas(caption: Caption, member: ListMember) -> bool:
     """Whether a member is several without commas: a refrigerator oven sink, not a stove top oven."""
     own, before = has_own(caption, member), caption.units[member.phrase.core : member.phrase.head]
     nouns = [unit.lemma for unit in (*before, caption.units[member.phrase.head]) if unit.kind == "noun"]
@@ -198,7 +198,7 @@ def lacks_commas(caption: Caption, member: Member) -> bool:
     return listed or any(unit.pos in {"NNS", "JJR"} or (" " in unit.word and not own) for unit in before)
 
 
-def _may_share(caption: Caption, member: Member, other: Member, described: bool) -> bool:
+def _may_share(caption: Caption, member: ListMember, other: ListMember, described: bool) -> bool:
     """Whether the words before the head of the member may be said of the other too: red apples and pears, a computer
     keyboard and mouse. Not so if the other has such a word itself."""
     units = caption.units
@@ -217,7 +217,7 @@ def _may_share(caption: Caption, member: Member, other: Member, described: bool)
     return any(_is_seen(unit.word, noun) for unit in before)
 
 
-def _do_share(caption: Caption, former: Member, latter: Member) -> bool:
+def _do_share(caption: Caption, former: ListMember, latter: ListMember) -> bool:
     """Whether they surely share an adjective: it goes with both, and they agree in kind and number: small plates and
     bowls."""
     units, nouns = caption.units, (_head(caption, former), _head(caption, latter))

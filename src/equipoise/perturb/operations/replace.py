@@ -245,7 +245,7 @@ def passing(caption: Caption, sources: Sources, target: Section, dial: Dial) -> 
         yield {
             proposal: row[0]
             for proposal, row in tier
-            if (row[0] >= least[kind_of(proposal)] or proposal.to in _CERTAIN)
+            if (row[0] >= least[noun_kind(proposal)] or proposal.to in _CERTAIN)
             and not _are_people(caption.text[proposal.start : proposal.end], proposal.to)
         }
 
@@ -268,7 +268,7 @@ def replace_best(caption: Caption, sources: Sources, rng: random.Random, dial: D
     text, queue, low = caption.text, [], min(caption_dial.least(f"{target} people", alone=True) for target in SECTIONS)
     judged = itertools.chain.from_iterable(itertools.chain.from_iterable(judged_of(caption, sources).values()))
     for place, (proposal, row) in enumerate(judged):
-        if row[0] >= low and row[0] >= caption_dial.least(kind := kind_of(proposal, text), alone=True):
+        if row[0] >= low and row[0] >= caption_dial.least(kind := noun_kind(proposal, text), alone=True):
             queue.append((-accepted(kind, row[0]), place, proposal, row[0], False))
     if not queue:
         yield Refused("no word is sure enough in place of any in this caption")
@@ -319,7 +319,7 @@ def _are_people(old: str, new: str) -> bool:
     return {old.lower().rpartition(" ")[2], new.lower().rpartition(" ")[2]} <= _PEOPLE
 
 
-def kind_of(proposal: Proposal, text: str = "") -> str:
+def noun_kind(proposal: Proposal, text: str = "") -> str:
     """The kind in the calibration; with the caption's text, also whether both are words for people."""
     kind = _PROPOSED[proposal.target] if proposal.mark == "wide" and proposal.by != "lexicon" else proposal.target
     return f"{kind} people" if text and _are_people(text[proposal.start : proposal.end], proposal.to) else kind
@@ -330,7 +330,7 @@ _PROPOSED = {target: f"{target} proposed" for target in SECTIONS}
 
 def with_doubt(caption: Caption, proposal: Proposal) -> str:
     """The kind, and whether captions lack the new word next to its neighbours."""
-    return kind_of(proposal, caption.text) + (" doubtful" if any(_doubts(caption, proposal)) else "")
+    return noun_kind(proposal, caption.text) + (" doubtful" if any(_doubts(caption, proposal)) else "")
 
 
 def why(chances: list[float]) -> str:

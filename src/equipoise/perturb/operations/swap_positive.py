@@ -17,7 +17,7 @@ from equipoise.language.forms import article_before, article_for
 from equipoise.language.plausibility import COLOURS
 from equipoise.language.vocabulary import word_set
 from equipoise.language.wordnet import is_animate
-from equipoise.perturb.operations.clause import Clause, Part, clause_of, inside, noun_part
+from equipoise.perturb.operations.clause import Clause, ClausePart, clause_of, inside, noun_part
 from equipoise.perturb.operations.joined_nouns import joined_nouns
 from equipoise.perturb.operations.list_members import Span, is_counted
 from equipoise.perturb.recipe import Candidate, Made, Refused, Sources, edited
@@ -123,7 +123,7 @@ def _doings(caption: Caption) -> Iterator[tuple[Span, Span]]:
             yield (place - 1, place), (place + 1, place + 2)
 
 
-def _names_another(clause: Clause, groups: list[list[Part]]) -> bool:
+def _names_another(clause: Clause, groups: list[list[ClausePart]]) -> bool:
     """Whether "his" or "its" may mean another than the subject."""
     return any(part.letter in "nmk" and is_animate(part.head) for parts in groups for part in parts)
 

@@ -135,7 +135,7 @@ _EVERYDAY = 0.16  # of everyday captions 8 to 12 % have a word that the judge do
 GOAL = {"object": 40, "attribute": 25, "action": 15, "relation": 10, "swap": 10}  # of a hundred negatives
 
 
-def kind_of(candidate: Candidate) -> str:
+def edit_kind(candidate: Candidate) -> str:
     """A negative as the mix counts it; an edit that replaces no word is a swap, unless it is a contrast."""
     edit = candidate.edit
     if edit.op == "replace" and edit.target in GOAL:
@@ -158,7 +158,7 @@ class Mix:
     def add(self, result: Perturbed) -> None:
         if result.known is not None:
             self.read.update({"captions": 1, "strange": not result.known})
-        kinds = [kind_of(candidate) for candidate in result.negatives]
+        kinds = [edit_kind(candidate) for candidate in result.negatives]
         self.negatives.update(kinds)
         self.having.update(set(kinds))
         self.people["negative"] += sum(is_of_people(candidate.edit) for candidate in result.negatives)

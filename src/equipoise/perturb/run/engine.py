@@ -20,7 +20,7 @@ from equipoise.core.processes import processes
 from equipoise.core.progress import progress
 from equipoise.data.identity import of_code
 from equipoise.data.items import TEXT_KINDS, Item
-from equipoise.data.readers.captions.groups import Group, Record, caption_files, read_captions
+from equipoise.data.readers.captions.groups import CaptionRecord, Group, caption_files, read_captions
 from equipoise.language.separability import separability
 from equipoise.perturb.bias.thinning import (
     Judges,
@@ -363,7 +363,11 @@ def read_captions_of(path: Path) -> Shard:
     return Shard(
         number,
         [
-            Group(image, tuple(Record(*record) for record in records), tuple((where, why) for where, why in refused))
+            Group(
+                image,
+                tuple(CaptionRecord(*record) for record in records),
+                tuple((where, why) for where, why in refused),
+            )
             for image, records, refused in groups
         ],
     )

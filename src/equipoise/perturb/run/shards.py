@@ -31,7 +31,7 @@ from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write, json_line, read_json, sha256_file, write_json
 from equipoise.core.plugins import is_named, own_line
 from equipoise.data.items import ImageRef, Item, Text
-from equipoise.data.readers.captions.groups import Group, Record
+from equipoise.data.readers.captions.groups import CaptionRecord, Group
 from equipoise.language.caption import Caption
 from equipoise.perturb.recipe import TOGETHER, Candidate, Perturbed, Recipe, perturb_caption, prepare
 from equipoise.perturb.recipes import Setup
@@ -177,11 +177,11 @@ def _same(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def before_of(record: Record) -> Item | None:
+def before_of(record: CaptionRecord) -> Item | None:
     return None if record.item is None else Item.model_validate_json(record.item)
 
 
-def item_of(group: Group, record: Record, result: Perturbed, recipe: str) -> Item:
+def item_of(group: Group, record: CaptionRecord, result: Perturbed, recipe: str) -> Item:
     """The item of a caption; an item that was there keeps its texts and gets the new ones after them."""
     before = before_of(record)
     if before is None:
@@ -297,7 +297,7 @@ def dropped_lines(where: str, text: str, result: Perturbed) -> Iterator[str]:
         yield json_line({**about, "kind": candidate.kind, "candidate": candidate.text, "reason": reason})
 
 
-Job = tuple[Group, Record]
+Job = tuple[Group, CaptionRecord]
 Outcome = Perturbed | str  # text is why the caption was refused
 _T = TypeVar("_T")
 
@@ -308,11 +308,11 @@ def _perturb_all(recipes: tuple[Recipe, ...], setup: Setup, jobs: list[Job]) -> 
         block = [(caption_of(*job), job[1]) for job in jobs[start : start + TOGETHER]]
         if setup.threads == 1:  # else each thread judges what it has asked for
             prepare(recipes, [caption for caption, _ in block])
-        work: Callable[[tuple[Caption, Record]], Outcome] = lambda job: _perturb(recipes, setup, *job)  # noqa: E731
+        work: Callable[[tuple[Caption, CaptionRecord]], Outcome] = lambda job: _perturb(recipes, setup, *job)  # noqa: E731
         yield from map(work, block) if setup.threads == 1 else _on_threads(work, block, setup.threads)
 
 
-def caption_of(group: Group, record: Record) -> Caption:
+def caption_of(group: Group, record: CaptionRecord) -> Caption:
     return Caption(record.text, tuple(other.text for other in group.records if other.number != record.number))
 
 
@@ -347,7 +347,7 @@ def _on_threads(work: Callable[[_T], Outcome], jobs: list[_T], count: int) -> li
     return [outcomes[place] for place in range(len(jobs))]
 
 
-def _perturb(recipes: tuple[Recipe, ...], setup: Setup, caption: Caption, record: Record) -> Outcome:
+def _perturb(recipes: tuple[Recipe, ...], setup: Setup, caption: Caption, record: CaptionRecord) -> Outcome:
     try:
         results = [perturb_caption(recipe, caption, setup.seed) for recipe in recipes]
     except UserError:

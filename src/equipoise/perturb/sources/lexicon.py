@@ -14,9 +14,9 @@ from equipoise.language.collocations import misfit, noun_before
 from equipoise.language.forms import inflect
 from equipoise.language.vocabulary import (
     SECTIONS,
-    Entry,
     Guard,
     Section,
+    SynonymEntry,
     count,
     exclusive,
     exclusive_groups,
@@ -40,8 +40,8 @@ _AGREED = 2  # other captions that say the same word, where guards ask for it
 
 
 class _Rule(NamedTuple):
-    entry: Entry
-    targets: tuple[Entry, ...]
+    entry: SynonymEntry
+    targets: tuple[SynonymEntry, ...]
     guards: tuple[Guard, ...]
     rank: int  # earlier lines win where several exclusive sets hold the same word
     mod: bool  # also where the noun only modifies another
@@ -50,7 +50,9 @@ class _Rule(NamedTuple):
     section: Section
 
 
-def _rule(entry: Entry, targets: tuple[Entry, ...], guards: tuple[Guard, ...], rank: int, section: Section) -> _Rule:
+def _rule(
+    entry: SynonymEntry, targets: tuple[SynonymEntry, ...], guards: tuple[Guard, ...], rank: int, section: Section
+) -> _Rule:
     named = [guard.name for guard in guards]
     conditions = tuple(guard for guard in guards if guard.name not in {"mod", *_MARKS})
     mark = next((name for name in _MARKS if name in named), "")
@@ -64,7 +66,7 @@ def _is_said(caption: Caption, words: str) -> bool:
     return any(re.search(rf"\b{re.escape(words)}\b", text.lower()) for text in caption.others)
 
 
-def _key(entry: Entry) -> str:
+def _key(entry: SynonymEntry) -> str:
     """The entry's key in the index: its first word, or the first two of a phrase that is matched as it stands."""
     return " ".join(entry.text.split()[: 2 if entry.exact else 1])
 
@@ -101,7 +103,7 @@ class Match(NamedTuple):
     pos: str  # of the word that inflects
 
 
-def _match(caption: Caption, place: int, entry: Entry, section: Section) -> Match | None:
+def _match(caption: Caption, place: int, entry: SynonymEntry, section: Section) -> Match | None:
     """The units the entry covers from `place` on, if it stands there in the right role."""
     units = caption.units
     unit = units[place]

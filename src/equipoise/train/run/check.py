@@ -141,7 +141,7 @@ def _fits(slot: Slot, texts: Sequence[Text]) -> bool:
     return any(slot.accepts(text.edit) for text in texts)
 
 
-def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos: Photos) -> dict[str, object]:
+def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos: TrainingPhotos) -> dict[str, object]:
     """Everything that the trained weights depend on, as JSON: the recipe, the items, the bytes of the images, the base
     model's whole card, and the code. Chunks, workers, device and number of processes change only rounding."""
     card = card_now(model)
@@ -181,13 +181,13 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class Photos:
+class TrainingPhotos:
     sha256: str
     count: int
     unread: list[str]  # "item: why", for missing or unreadable photos
 
 
-def read_photos(parts: Sequence[Part], *, show: bool = False) -> Photos:
+def read_photos(parts: Sequence[Part], *, show: bool = False) -> TrainingPhotos:
     """Hash the photos of all parts; a source that several parts share is read once."""
     started = time.monotonic()
     sources = {id(part.images): part.images for part in parts}
@@ -205,7 +205,7 @@ def read_photos(parts: Sequence[Part], *, show: bool = False) -> Photos:
     seconds = time.monotonic() - started
     if show and seconds > 1 and not is_quiet():
         print(f"{count:,} photos hashed in {seconds:.0f} s to identify this run", file=sys.stderr)
-    return Photos(sha256_json([hashed[id(part.images)][0] for part in parts]), count, unread)
+    return TrainingPhotos(sha256_json([hashed[id(part.images)][0] for part in parts]), count, unread)
 
 
 def _hashed(source: ImageSource, paths: Sequence[str], show: bool) -> tuple[str, dict[str, str]]:

@@ -27,7 +27,7 @@ from equipoise.data.readers.records import suffix_of
 MOST_TOGETHER = 50  # captions of one image; a file with the same image on every line must not fill the memory
 
 
-class Record(NamedTuple):
+class CaptionRecord(NamedTuple):
     """A caption that can be used. `number` is its place in the input, which makes its id."""
 
     number: int
@@ -41,7 +41,7 @@ class Group(NamedTuple):
     """The captions of one image (or a single caption without one), and those left out: (where, reason)."""
 
     image: str | None
-    records: tuple[Record, ...]
+    records: tuple[CaptionRecord, ...]
     refused: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -104,15 +104,15 @@ def read_captions(path: str | Path, limit: int | None = None) -> Iterator[Group]
     place = 0
     for key, members in groupby(_placed(numbered), key=lambda member: member[0]):
         while part := list(islice(members, 1 if key is None else MOST_TOGETHER)):
-            records = tuple(member for _, _, member in part if isinstance(member, Record))
-            refused = tuple(member for _, _, member in part if not isinstance(member, Record))
+            records = tuple(member for _, _, member in part if isinstance(member, CaptionRecord))
+            refused = tuple(member for _, _, member in part if not isinstance(member, CaptionRecord))
             place += len(part)
             yield Group(next((image for _, image, _ in part if image), None), records, refused)
     if not place:
         raise UserError(f"{path}: holds no captions")
 
 
-Placed = tuple[str | None, str | None, Record | tuple[str, str]]
+Placed = tuple[str | None, str | None, CaptionRecord | tuple[str, str]]
 
 
 def _placed(numbered: Iterable[tuple[int, RawCaption]]) -> Iterator[Placed]:
@@ -132,7 +132,7 @@ def _placed(numbered: Iterable[tuple[int, RawCaption]]) -> Iterator[Placed]:
         else:
             before = key
             given = None if raw.id is None else printable(str(raw.id)[:200])
-            yield key, image, Record(number, text, given, raw.box, raw.item)
+            yield key, image, CaptionRecord(number, text, given, raw.box, raw.item)
 
 
 def caption_files(path: str | Path) -> list[Path]:

@@ -212,7 +212,7 @@ def read_tar(path: Path) -> Iterator[RawCaption]:
     """Webdataset: members with the same name up to the first dot belong together; `.txt` is the caption."""
     captions = 0
     try:
-        with tarfile.open(path, "r|*", tarinfo=tars.Member) as archive:
+        with tarfile.open(path, "r|*", tarinfo=tars.TarMember) as archive:
             for key, members in groupby(_tar_members(archive), key=lambda member: member[0]):
                 image: str | None = None
                 texts: list[tuple[str, str]] = []

@@ -20,11 +20,15 @@ from equipoise.data.readers.records import as_text, suffix_of
 from equipoise.data.readers.sets.kinds import Caption, CaptionSet
 
 FLICKR8K = ("captions.tsv", "Flickr8k.token.txt", "captions.txt")  # what copies of it call the captions
-Found = tuple[ImageRef, str, str | None]  # photo, caption, id
+PhotoCaption = tuple[ImageRef, str, str | None]  # photo, caption, id
 
 
 def caption_set(
-    name: str, split: str | None, source: ImageSource, found: Iterable[Found], left_out: dict[str, str] | None = None
+    name: str,
+    split: str | None,
+    source: ImageSource,
+    found: Iterable[PhotoCaption],
+    left_out: dict[str, str] | None = None,
 ) -> CaptionSet:
     """The set of some captions, photos in the order in which they first appear."""
     places: dict[tuple[str, object], int] = {}
@@ -44,11 +48,11 @@ def caption_set(
     return CaptionSet(name, split, source, tuple(photos), captions, left_out or {})
 
 
-def from_items(items: Sequence[Item]) -> Iterator[Found]:
+def from_items(items: Sequence[Item]) -> Iterator[PhotoCaption]:
     return ((item.image, item.caption, item.id) for item in items if item.image is not None)
 
 
-def from_file(path: Path, left_out: dict[str, str], only: set[str] | None = None) -> Iterator[Found]:
+def from_file(path: Path, left_out: dict[str, str], only: set[str] | None = None) -> Iterator[PhotoCaption]:
     """The captions of any file that `equipoise perturb` reads; what cannot be used goes to `left_out`."""
     without = 0
     for group in read_captions(path):
@@ -74,14 +78,14 @@ def is_karpathy(path: Path) -> bool:
     return start.lstrip().startswith("{") and '"images"' in start and '"sent' in start
 
 
-def from_karpathy(path: Path, split: str) -> list[Found]:
+def from_karpathy(path: Path, split: str) -> list[PhotoCaption]:
     """All captions of a split (COCO has 25,010 of its 5,000 test photos; papers that say 25,000 take five of each)."""
     value = read_json(path)
     images = value.get("images") if isinstance(value, dict) else None
     if not isinstance(images, list):
         raise UserError(f"{path}: expected Karpathy's object with images and their sentences")
     problems = Problems(str(path))
-    captions: list[Found] = []
+    captions: list[PhotoCaption] = []
     splits: dict[str, int] = {}
     for number, image in enumerate(images, 1):
         try:
@@ -102,7 +106,7 @@ def from_karpathy(path: Path, split: str) -> list[Found]:
     return captions
 
 
-def from_flickr8k(folder: Path, split: str, left_out: dict[str, str]) -> Iterator[Found]:
+def from_flickr8k(folder: Path, split: str, left_out: dict[str, str]) -> Iterator[PhotoCaption]:
     """Flickr8k's captions of the photos that its list names."""
     listed = folder / f"Flickr_8k.{split}Images.txt"
     if not listed.is_file():
