@@ -270,11 +270,11 @@ def test_a_check_with_a_bug_stops_nothing() -> None:
 
 
 def test_a_check_without_its_table_says_which_is_missing() -> None:
-    def _outer_spaces(tested: tested_model.TestedModel) -> Any:
-        return check("outer spaces", None, "", "fine")
+    def _no_such_check(tested: tested_model.TestedModel) -> Any:
+        return check("no such check", None, "", "fine")
 
-    (found,) = run([_outer_spaces], tested_model.TestedModel(Loader(), OWN))
-    assert 'data/checks.toml has no ["outer spaces"]' in found.found
+    (found,) = run([_no_such_check], tested_model.TestedModel(Loader(), OWN))
+    assert 'data/checks.toml has no ["no such check"]' in found.found
 
 
 @pytest.mark.parametrize("right", [Loader, Pairs])
