@@ -88,6 +88,12 @@ def test_every_script_is_known_here() -> None:
     assert sorted({*READING, *OWN}) == SCRIPTS and not OWN & set(READING)
 
 
+def test_the_readme_names_every_file() -> None:
+    said = (ROOT / "studies" / "README.md").read_text(encoding="utf-8")
+    files = [path for path in (ROOT / "studies").rglob("*.py") if path.name != "__init__.py"]
+    assert not [path.name for path in files if f"{path.name}`" not in said]
+
+
 @pytest.mark.slow
 def test_every_script_has_help_and_writes_nothing_for_it(run: Run) -> None:
     before = written()
