@@ -54,7 +54,7 @@ class _Recipes(typer.core.TyperGroup):
             if option.startswith("--") and option not in known and not get_close_matches(option, known, 1, 0.8):
                 raise UserError(
                     f"No such option: {option}. Options of a recipe are given with --set, e.g. --set "
-                    f"{_nearest(recipe, option[2:].replace('-', '_'))}=VALUE"
+                    f"{_nearest(recipe, option[2:].replace('-', '_'))}=3"
                 )
         if "--help" in rest:
             command = copy.copy(command)
