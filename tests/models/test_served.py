@@ -245,31 +245,21 @@ def test_a_dry_run_names_the_number_of_requests_and_a_batch_brings_the_answers(
 # ---------------------------------------------------------------------------- what goes wrong
 
 
-def _eval(spec: str, items: Path, photos: Path, cache: Path, *more: str) -> Any:
-    arguments = [
-        "eval",
-        spec,
-        "--skip-preflight",
-        "--bench",
-        str(items),
-        "--images",
-        str(photos),
-        "--cache",
-        str(cache),
-        *more,
-    ]
-    code = f"import sys; sys.argv = ['equipoise', *{arguments!r}]; from equipoise.cli import main; main()"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-
-
-def test_a_server_that_is_down_and_a_wrong_key_end_in_a_sentence(serve: Make, photos: Path, tmp_path: Path) -> None:
+def test_a_server_that_is_down_and_a_wrong_key_end_in_a_sentence(
+    serve: Make, photos: Path, tmp_path: Path, command_line: Callable[..., tuple[int, str, str]]
+) -> None:
     write_items(tmp_path / "own.jsonl", _items(3))
-    down = _eval("served:tiny@http://127.0.0.1:9/v1?tries=1", tmp_path / "own.jsonl", photos, tmp_path / "c")
-    assert down.returncode == 2 and "1 tries failed" in down.stderr and "Traceback" not in down.stderr
+
+    def asked(spec: str) -> tuple[int, str, str]:
+        files = ("--bench", str(tmp_path / "own.jsonl"), "--images", str(photos), "--cache", str(tmp_path / "c"))
+        return command_line("eval", spec, "--skip-preflight", *files)
+
+    code, _, error = asked("served:tiny@http://127.0.0.1:9/v1?tries=1")
+    assert code == 2 and "1 tries failed" in error
     server = serve(lambda prompt, body: (401, {"error": {"message": "wrong key secret-key"}}))
-    wrong = _eval(_spec(server), tmp_path / "own.jsonl", photos, tmp_path / "c")
-    assert wrong.returncode == 2 and "Put the server's key into $OPENAI_API_KEY" in wrong.stderr
-    assert "secret-key" not in wrong.stderr
+    code, _, error = asked(_spec(server))
+    assert code == 2 and "Put the server's key into $OPENAI_API_KEY" in " ".join(error.split())
+    assert "secret-key" not in error
 
 
 def test_an_endpoint_that_dies_keeps_what_was_answered(serve: Make, photos: Path, tmp_path: Path) -> None:
