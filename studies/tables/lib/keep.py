@@ -1,7 +1,7 @@
 """Item scores of every model of the quick form in one small file, so that page and intervals can be recomputed.
 
 Of each item s(c), s(c) - s(n) and s(p) - s(n) in half precision: a difference near zero keeps its sign there, which the
-scores themselves would not. `studies/tables/recompute.py` reads it without this package.
+scores themselves would not. `studies/recompute.py` reads it without this package.
 """
 
 from __future__ import annotations
