@@ -92,7 +92,7 @@ def first_table(found: Sequence[tuple[Audit, int]]) -> str:
 
 
 def fixes(found: Sequence[Audit]) -> str:
-    """What each check finds and how to fix it, then the fixes of the shortcuts."""
+    """A table of checks, their findings and fixes, then the fixes of the shortcuts."""
     rows = {check.name: (check.what, check.fix) for check in found[0].checks if check.name in COLUMNS}
     for shortcut in (shortcut for one in found for shortcut in one.shortcuts):
         rows.setdefault(shortcut.name.split("_")[0], ("shortcut, see below", shortcut.fix))

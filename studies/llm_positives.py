@@ -33,7 +33,7 @@ FIELDS = ("recipe", "prompt", "image", "outcome", "from", "to")
 
 
 def answers(recipe: str, asked: argparse.Namespace) -> Iterator[tuple[str | None, ...]]:
-    """What is kept of every answer: FIELDS."""
+    """The rows that are kept, one for each answer, with FIELDS as heads."""
     settings = LlmSettings(asked.llm, asked.llm_model, cache=str(asked.cache), timeout=600)
     whole = llm_recipe(recipe, llm_for(settings))
     for image, (text, *_) in read_groups(asked.shared)[: asked.limit]:

@@ -70,7 +70,7 @@ class Slot(NamedTuple):
 
 
 def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[dict[Proposal, float]]:
-    """What is drawn from first, and where all of that is dropped, next; each with its worth: as the operations do."""
+    """Proposals with their worth, as in the operations: those to draw from first, then those for when all drop."""
     if kind == "negative" and is_bounded(caption.text):
         return
     if kind == "negative":
@@ -168,7 +168,7 @@ class Flow:
         return each
 
     def mean(self, share: Floats) -> Floats:
-        """What comes in less what goes out, of each word and pair."""
+        """The rate of coming in less that of going out, for each word and pair."""
         return self._sum(self.columns, self.values * share[self.rows], len(self.names))
 
     @staticmethod

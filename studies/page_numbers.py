@@ -82,7 +82,7 @@ def pages(root: Path) -> dict[str, str]:
 
 
 def printed(name: str) -> str | None:
-    """What the command of a home prints; None where it needs data that is not here.
+    """The printed text of a home's command; None where it needs data that is not here.
 
     In this process: commands of one study ask for the same kept scores and comparisons.
     """
@@ -244,7 +244,7 @@ def files_of(name: str, output: str) -> dict[str, str]:
 
 
 def differing(found: dict[str, str], outputs: Mapping[str, str]) -> Iterator[Wrong]:
-    """What is wrong with the tables that are files, which are put right in `found`."""
+    """The errors in the tables that are files, which are put right in `found`."""
     for name in (name for name in FOLDERS if name in outputs):
         wanted = files_of(name, outputs[name])
         start = f"{TABLES}/{name}/"

@@ -148,7 +148,7 @@ def item_of(name: str, made: Perturbed, caption: str) -> Item:
 
 
 def _kinds(item: Item) -> set[str]:
-    """What the caption has."""
+    """The kinds of texts and edits that the item has."""
     found = {f"a {kind.removesuffix('s')}" for kind in TEXT_KINDS if getattr(item, kind)}
     for kind in TEXT_KINDS:
         edits = [text.edit for text in getattr(item, kind)]

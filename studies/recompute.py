@@ -32,7 +32,7 @@ class Cell(NamedTuple):
 
 
 def cells(folder: Path) -> list[Cell]:
-    """Of the tables of models in a folder; a head without the number of items."""
+    """The cells of the tables of models in a folder; a head without the number of items."""
     found = []
     for path in sorted(folder.glob("*.tsv")):
         first, *rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
@@ -95,7 +95,7 @@ def asked(cell: Cell) -> tuple[str, str]:
 
 
 def values_of(scores: Any, metric: str) -> Any:
-    """Of each item, from s(c), s(c) - s(n) and s(p) - s(n)."""
+    """The value of each item, from s(c), s(c) - s(n) and s(p) - s(n)."""
     c, over, positive = scores.astype(np.float64)
     means = {"c": c, "n": c - over, "p": positive + c - over}
     return means[metric] if metric in means else outcome(over, positive, metric)

@@ -272,12 +272,12 @@ def clean(items: Sequence[Item]) -> Cleaned:
 
 
 def _plain(text: str) -> str:
-    """What of a text counts when two are compared: no case, no articles, single spaces."""
+    """The text as it is compared with another: no case, no articles, single spaces."""
     return " ".join(word for word in text.lower().split() if word not in ARTICLES)
 
 
 def _captions_by_image(items: Sequence[Item]) -> dict[str, set[str]]:
-    """What Visual Genome's annotators wrote about each image."""
+    """The captions of Visual Genome's annotators for each image."""
     captions: dict[str, set[str]] = defaultdict(set)
     for item in items:
         captions[item.image.path if item.image else ""].add(_plain(item.caption))

@@ -39,7 +39,7 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What reads the whole annotation files is slow: CI has them, a stranger's `make test` reads our own records.
+    """Mark tests that read whole annotation files as slow: CI has them, a stranger's `make test` reads our own records.
 
     Files with slow tests come first, so that two processes end at about the same time."""
     for item in items:

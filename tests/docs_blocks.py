@@ -55,7 +55,7 @@ def blocks(path: Path) -> Iterator[Block]:
 
 
 def _excuse(before: list[str]) -> str:
-    """What the paragraph above a block says of why it is not run."""
+    """The reason why a block is not run, from the paragraph above it."""
     *_, paragraph = re.split(r"\n\s*\n", "\n".join(before).rstrip())
     return paragraph.partition(EXCUSE)[2].removesuffix("-->").strip() if paragraph.startswith(EXCUSE) else ""
 

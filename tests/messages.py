@@ -1,4 +1,4 @@
-"""What the package says when it refuses something: every message of an error, as it stands in the code.
+"""All error messages of the package, as they stand in the code.
 
     python -m tests.messages        writes tests/golden/messages.txt; read its diff
 

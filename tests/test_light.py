@@ -1,4 +1,4 @@
-"""What starts at once because it loads no torch, which takes seconds: all of it in one fresh process."""
+"""Commands that start at once because they load no torch, which takes seconds: all of them in one fresh process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ for code, heavy in json.loads(sys.argv[1]):
 
 @pytest.fixture(scope="module")
 def seen() -> dict[str, tuple[list[str], str]]:
-    """What each line loaded of what it must not load, and what it printed."""
+    """The forbidden modules that each line loaded, and its output."""
     given = json.dumps([[code, sorted(heavy or TORCH)] for code, heavy in LIGHT.items()])
     done = subprocess.run([sys.executable, "-c", PROGRAM, given], capture_output=True, text=True, check=True)
     return dict(zip(LIGHT, map(json.loads, done.stdout.splitlines()), strict=True))

@@ -325,7 +325,7 @@ def facts() -> dict[str, Any]:
 
 
 def test_facts_of_benchmarks_and_recipes() -> None:
-    """What is pinned changes only on purpose: python -c 'from tests.test_paper_constants import *; write()' in the
+    """Pinned facts change only on purpose: python -c 'from tests.test_paper_constants import *; write()' in the
     repository. A new one is pinned by the same command."""
     found = json.loads(json.dumps(facts()))
     for kind, pinned in json.loads(FACTS.read_text(encoding="utf-8")).items():

@@ -1,4 +1,4 @@
-"""What a release promises: one version everywhere, pins that agree, files that strangers look for."""
+"""The promises of a release: one version everywhere, pins that agree, files that strangers look for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the papers claim, and whether it holds on the drawn world and on COCO photos; every.py prints it."""
+"""The claims of the papers, and whether they hold on the drawn world and on COCO photos; every.py prints them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def asked(store: str, after: str, before: Iterable[str], kind: str = "all", metr
 
 
 def both(words: str, model: str, others: Iterable[str]) -> Claim:
-    """Of the mean of the benchmarks, on the world and on photos."""
+    """A claim about the mean of the benchmarks, on the world and on photos."""
     own = list(others)
     on_photos = asked("a", CE if model == "ce-clip" else f"ce-clip-{model[3:]}", [f"ce-clip-{one}" for one in own])
     return Claim(words, "the mean of the benchmarks", asked("world", model, [f"ce-{one}" for one in own]), on_photos)
@@ -115,7 +115,7 @@ def known(names: Iterable[str]) -> list[str]:
 
 
 def on_photos(claim: Claim) -> tuple[Asked, ...]:
-    """What a claim asks of photos, if every model is there on all three bases."""
+    """The comparisons on photos that a claim needs, if every model is there on all three bases."""
     names = {name for _, after, before, *_ in claim.photos for name in (after, before)} - {"the others"}
     return claim.photos if len(known(names)) == len(names) else ()
 

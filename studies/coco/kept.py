@@ -1,4 +1,4 @@
-"""What is kept of the models, their levels, and comparisons of them.
+"""The kept scores of the models, their levels, and comparisons of them.
 
 A store is a file of scores: `m` and `s` are models from bases with MiniLM and with a text tower from scratch, `x` those
 with a matching head, `a` every recipe on the same texts, `world` the papers' tables on the drawn world. A kind is a
@@ -134,7 +134,7 @@ def seeds(store: str, *names: str) -> list[int]:
 
 
 def found_of(store: str, name: str, only: Sequence[int]) -> list[dict[str, float]]:
-    """What was measured of a model on these bases."""
+    """The measured numbers of a model on these bases."""
     return [row["found"] for row in models(store)[name] if row["seed"] in only]
 
 
@@ -216,7 +216,7 @@ def level(store: str, name: str, kind: str, metric: str = "original", only: Sequ
 
 
 class Printed(LoadedRun):
-    """Of the metrics only those that are printed: the others would take most of the time."""
+    """Only the metrics that are printed: the others would take most of the time."""
 
     @property
     def metrics(self) -> list[Metric]:
@@ -260,7 +260,7 @@ def difference(store: str, after: str, before: str, kind: str) -> Difference:
 def resampled(
     rng: np.random.Generator, bases: int, photos: int, count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Of each draw its bases, one less than there are (few bases spread too little), and how often each photo comes."""
+    """The bases of each draw, one less than there are (few bases spread too little), and how often each photo comes."""
     chosen, times = np.empty((count, max(1, bases - 1)), np.int64), np.empty((count, photos))
     for place in range(count):
         chosen[place] = rng.integers(bases, size=chosen.shape[1])

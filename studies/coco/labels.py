@@ -1,4 +1,4 @@
-"""What the tables of COCO call their models and test items, and which models they compare."""
+"""The names of models and test items in the tables of COCO, and the models that they compare."""
 
 from __future__ import annotations
 

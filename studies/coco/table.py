@@ -143,7 +143,7 @@ def changes(names: Sequence[str]) -> None:
 
 
 def parts_of_ours() -> None:
-    """What each part does to REPLACE on the first base, the only one that the variants and the whole recipe share."""
+    """The effect of each part on REPLACE, on the first base: only there are the variants and the whole recipe."""
     columns = [("replace", metric) for metric in METRICS[1:]]
     rows = []
     for name in known("m", (name for name in MORE if name.startswith("ours-"))):
@@ -165,7 +165,7 @@ def of_replace(found: Found) -> list[float]:
 
 
 def shares(tower: str) -> None:
-    """What averaging with the base trades: REPLACE against recall, for the training that was chosen on dev."""
+    """Averaging with the base trades REPLACE against recall, for the training that was chosen on dev."""
     lines = []
     for name in known(tower, (name for name in NAMES if "-best" in name)):
         cells = []
@@ -247,7 +247,7 @@ def searched(tower: str) -> dict[str, dict[str, Any]]:
 
 
 def search(tower: str) -> None:
-    """What was tried on dev: every recipe with the same settings."""
+    """The trials on dev: every recipe with the same settings."""
     rows = searched(tower)
     control = rows.pop("control")["found"]
     kinds = [key for key in control if key.endswith("/augmented") and key != "swap/augmented"]
@@ -282,7 +282,7 @@ def rewordings(tower: str) -> None:
 
 
 def of_some(tower: str, name: str, parts: Sequence[str], chosen: NDArray[np.bool_], metrics: Sequence[str]) -> str:
-    """Of some items: the mean over the common bases."""
+    """The scores of some items: the mean over the common bases."""
     found = []
     for seed in common(tower):
         gap = np.concatenate([gaps(tower, f"{name}-{seed}", part) for part in parts], 1)[:, chosen]

@@ -1,4 +1,4 @@
-"""What the studies share: where things are, tables in Markdown and as TSV files, rows, arrays and packed data.
+"""Helpers that the studies share: where things are, tables in Markdown and as TSV files, rows, arrays and packed data.
 
 inputs.py has what a script reads, jobs.py what takes long.
 """
@@ -42,7 +42,7 @@ def ranged(value: float, interval: tuple[float, float], form: str = ".1f", scale
 
 
 def cells(line: str) -> list[str]:
-    """Of a line of a table in Markdown."""
+    """The cells of a line of a table in Markdown."""
     return re.split(r"\s*\|\s*", line.strip().removeprefix("|").removesuffix("|").strip())
 
 
@@ -99,13 +99,13 @@ def opened(path: Path) -> TextIO:
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """Of a table with heads: NAME.csv, or columns divided by tabs; maybe packed."""
+    """Read the rows of a table with heads: NAME.csv, or columns divided by tabs; maybe packed."""
     with opened(path) as handle:
         return list(csv.DictReader(handle, delimiter="," if ".csv" in path.suffixes else "\t"))
 
 
 def read_lines(path: Path) -> list[Any]:
-    """Of JSON, maybe packed."""
+    """Read lines of JSON, maybe packed."""
     with opened(path) as handle:
         return list(map(json.loads, handle))
 

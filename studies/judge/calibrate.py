@@ -120,8 +120,11 @@ def read_blind(shared: Path) -> tuple[list[Verdict], dict[str, list[float]]]:
 
 
 def rate_of_rewordings() -> float:
-    """Of all that replaces no word, in the last three readings that had many; also of what the rules no longer write,
-    or the rules, made after these readings, would seem never to be refused."""
+    """The rate of edits that replace no word, in the last three readings that had many.
+
+    Edits that the rules no longer write count too: the rules were made after these readings, and would seem never to be
+    refused.
+    """
     rows = [row for row in read_rows(READ_BEFORE) if row["sort"] == "other positive"]
     rows = [row for row in rows if row["reading"].endswith(("twenty-second", "twenty-third", "twenty-eighth"))]
     said = [row[name] == "pass" for row in rows for name in ("reader1", "reader2")]
@@ -175,7 +178,7 @@ def regression(x: Any, y: Any, pull: Any) -> Any:
 
 
 def lines(verdicts: list[Verdict], words: Sequence[str]) -> Lines:
-    """What each word adds to the height and (of SORTS) to the slope; COMMON words also have what all share."""
+    """Each word's part of the height and (for SORTS) of the slope; COMMON words also have the part that all share."""
     x = np.array([logit(v.chance) for v in verdicts]) - MIDDLE
     own = np.array([[word in v.kind.split() for word in words] for v in verdicts], float)
     apart = np.array([[v.readers == name for name in ("old", "strict")] for v in verdicts], float)

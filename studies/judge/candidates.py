@@ -210,7 +210,7 @@ def _stored_row(row: dict[str, Any], sheet: str, verdict: int) -> dict[str, Any]
 
 
 def verdicts(source: Path, shared: Path, more: Path | None, out: Path) -> None:
-    """What `collect` wrote, with the captions again."""
+    """The rows that `collect` wrote, with their captions."""
     texts = {image: listed for _, image, listed in learning(shared, more)}
     for half in (True, False):
         texts |= {image: [" ".join(text.split()) for text in said] for image, said in train2017(shared, half).items()}

@@ -38,7 +38,7 @@ class Layer(nn.Module):
 
 
 class Judge(nn.Module):
-    """What perturb/judge.py computes; the names of its parts are those of the file."""
+    """The net that perturb/judge.py computes; its parts are named as in the file."""
 
     def __init__(self, begin: Tensor) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class Judge(nn.Module):
         return self.norm(states), mask
 
     def _place(self, states: Tensor, mask: Tensor, own: Tensor, asked: dict[str, Tensor]) -> Tensor:
-        """What the net makes of the words that stand there."""
+        """The net's output for the words at these places."""
         at, inside = asked["caption"], _inside(asked["first"], asked["last"])
         whole, plain = _mean(states, mask), self.up(self.words(own))
         seen = [_mean(states[at, :WORDS], inside), whole[at], _mean(plain[at], inside)]
@@ -114,7 +114,7 @@ def _inside(first: Tensor, last: Tensor) -> Tensor:
 
 
 def _mean(states: Tensor, mask: Tensor) -> Tensor:
-    """Of what the mask has; nothing where it has nothing."""
+    """The mean over the mask; zero where the mask is empty."""
     here = mask[..., None].float()
     return (states * here).sum(1) / here.sum(1).clamp(min=1)
 
@@ -149,7 +149,7 @@ def write(net: Judge, words: list[str], nouns: list[str], verbs: list[str], out:
 
 
 def read_again(path: Path) -> tuple[Judge, list[str], list[str], list[str]]:
-    """What `write` wrote, to learn on from it; and its words, nouns and verbs."""
+    """The net that `write` wrote, to continue learning from it; and its words, nouns and verbs."""
     stored = dict(np.load(path, allow_pickle=False))
     words, nouns, verbs = (bytes(stored.pop(name)).decode().split("\n") for name in ("vocabulary", "nouns", "verbs"))
     table = torch.from_numpy(stored.pop("words").astype(np.float32) * stored.pop("scale"))

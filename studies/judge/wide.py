@@ -46,7 +46,7 @@ def sides(units: tuple[Unit, ...], place: int) -> tuple[list[str], list[str]]:
 
 
 class Frames:
-    """What captions have beside what."""
+    """Counts of the words that stand next to each other in captions."""
 
     def __init__(self, shared: Path) -> None:
         self.left: Counter[tuple[str, ...]] = Counter()

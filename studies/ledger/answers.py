@@ -72,7 +72,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Bench:
-    """What the entries of a benchmark share."""
+    """The facts that all entries of a benchmark share."""
 
     name: str
     rule: str  # when an answer is right

@@ -262,7 +262,7 @@ def address(source: str) -> tuple[str, str]:
 
 
 def said(row: dict[str, Any], item: int) -> str:
-    """What a model that was asked in two ways answered; its heading says it of the others."""
+    """The answers of a model that was asked in two ways; the heading says it for the others."""
     one = row["entry"]
     first, second = ("right" if values[item] else "wrong" for values in (one.right, one.again))
     refused = " At least once it chose neither." if np.isnan(one.flips[item]) else ""

@@ -1,4 +1,4 @@
-"""What one tokenizer argument did to SigLIP in mteb: the table of docs/appendix/siglip.md.
+"""The effect of one tokenizer argument on SigLIP in mteb: the table of docs/appendix/siglip.md.
 
 python -m studies.ledger.siglip --shared ../shared/data
 """

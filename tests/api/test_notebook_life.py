@@ -1,4 +1,4 @@
-"""What a notebook changed in place is never taken for what it was: the same numbers as in a fresh process.
+"""An object that a notebook changed in place is read again: the numbers are those of a fresh process.
 
 `pytest -s tests/api/test_notebook_life.py` prints the table.
 """

@@ -1,4 +1,4 @@
-"""What mypy says of a notebook's code: `make lint` checks this file, and nothing runs it.
+"""A notebook's code as mypy reads it: `make lint` checks this file, and nothing runs it.
 
 Where mypy no longer reports the misspelt method, the `type: ignore` on its line is unused, which is an error too.
 """

@@ -1,4 +1,4 @@
-"""What the audit finds in the whole files of REPLACE and CREPE: the defects that were counted by other means."""
+"""The audit of the whole files of REPLACE and CREPE finds the defects that were counted by other means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What texts alone decide: same words, forced ties, doubled items, contradictions."""
+"""Items that texts alone decide: same words, forced ties, doubled items, contradictions."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_a_symmetric_relation_is_turned_and_denied_by_its_contrary(tmp_path: Pat
 
 
 def test_what_does_not_follow_is_left_out(tmp_path: Path) -> None:
-    """Of a false statement nothing follows; front and left depend on who looks."""
+    """Nothing follows from a false statement; front and left depend on who looks."""
     items = _load(
         tmp_path,
         ("The kite is above the bag.", "above", 0),

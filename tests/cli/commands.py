@@ -1,4 +1,4 @@
-"""What the tests of single commands share."""
+"""Helpers that the tests of single commands share."""
 
 from __future__ import annotations
 

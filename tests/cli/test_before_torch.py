@@ -1,4 +1,4 @@
-"""What is wrong with the items or their photos is said before torch is loaded, which takes seconds."""
+"""Errors in the items or their photos are reported before torch is loaded, which takes seconds."""
 
 from __future__ import annotations
 

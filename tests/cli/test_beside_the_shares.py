@@ -1,4 +1,4 @@
-"""What stands beside the shares: ceilings in `bench show` and in results, graded numbers in eval and metrics."""
+"""Numbers other than shares: ceilings in `bench show` and in results, graded numbers in eval and metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends in exit code 2, and what never reaches a terminal or a spreadsheet."""
+"""Errors that end in exit code 2, and text that never reaches a terminal or a spreadsheet."""
 
 from __future__ import annotations
 

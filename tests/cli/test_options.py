@@ -1,4 +1,4 @@
-"""What every command understands: --quiet, --json where there is a table, help, TAB."""
+"""Options that every command has: --quiet, --json where there is a table, help, TAB."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ for typed in lines:
 
 @pytest.fixture(scope="module")
 def offers() -> dict[str, list[str]]:
-    """What the shell is told, by one process, as its name is part of what the shell asks."""
+    """The completions that the shell gets from one process, as the process name is part of its question."""
     command = [sys.executable, "-c", SHELL, json.dumps([*TYPED])]
     asking = os.environ | {"_EQUIPOISE_COMPLETE": "complete_bash"}
     done = subprocess.run(command, env=asking, capture_output=True, text=True, check=True)

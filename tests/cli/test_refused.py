@@ -1,4 +1,4 @@
-"""What the command line refuses, with exit code 2 and without a traceback."""
+"""Command lines that are refused with exit code 2 and without a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers stumbled over with the README alone: said early, in plain words, with a way out."""
+"""Mistakes of strangers with only the README: reported early, in plain words, with a way out."""
 
 from __future__ import annotations
 

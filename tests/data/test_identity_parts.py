@@ -1,4 +1,4 @@
-"""What makes two things the same, part by part: answers, cards, losses, photos, vectors."""
+"""The parts that make two things the same: answers, cards, losses, photos, vectors."""
 
 from __future__ import annotations
 

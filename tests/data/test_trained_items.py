@@ -1,4 +1,4 @@
-"""What a model was finetuned on lies in its folder: counted item by item, passed on, and never too large."""
+"""The items that a model was finetuned on lie in its folder: counted one by one, passed on, and never too large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a number is made of: a finished run is read only where items, photos, model and settings are the same."""
+"""A finished run is read only where items, photos, model and settings are the same."""
 
 from __future__ import annotations
 

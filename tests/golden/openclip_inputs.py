@@ -1,4 +1,4 @@
-"""What the golden files of open_clip were made from: drawn from seeds, the same in both environments."""
+"""The inputs of the golden files of open_clip: drawn from seeds, the same in both environments."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def clip(tiny_model: Callable[..., Any]) -> Callable[[], tuple[Any, Any]]:
 
 @pytest.fixture
 def batches(tmp_path: Path, tiny_items: Callable[..., list[Item]]) -> Callable[[Any], list[dict[str, Any]]]:
-    """What a Trainer trains on: pixel_values and input_ids of each item."""
+    """The batches that a Trainer trains on: pixel_values and input_ids of each item."""
 
     def make(processor: Any) -> list[dict[str, Any]]:
         found = []

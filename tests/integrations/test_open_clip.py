@@ -49,7 +49,7 @@ def trained(open_clip: Any, items: list[Any], folder: Path, watching: dict[str, 
 
 
 class Writer:
-    """What the loop has as `tb_writer`."""
+    """A writer such as the loop has as `tb_writer`."""
 
     def __init__(self) -> None:
         self.rows: list[Any] = []

@@ -1,4 +1,4 @@
-"""What all integrations share: the budget, the best, and a model that does not notice that it was measured."""
+"""Behaviour of all integrations: the budget, the best, and a model that does not notice that it was measured."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def test_the_judge_of_words_has_not_learned_by_heart() -> None:
 
 
 def test_the_judge_of_words_compares_a_caption_with_its_edit() -> None:
-    """Of 800 pairs red was the original's in three of four: the odds of the pair are three, not three twice over."""
+    """Red was the original's in three of four of 800 pairs: the odds of the pair are three, not three twice over."""
     words = ("red", "blue", "red", "red")
     items = [
         Item(

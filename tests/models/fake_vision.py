@@ -29,7 +29,7 @@ def says(text: str) -> dict[str, Any]:
 
 
 def share_of(text: str) -> float:
-    """What this server believes of a text, whatever the picture: the same in every process."""
+    """The probability that this server gives a text with any picture: the same in every process."""
     return (zlib.crc32(text.encode()) % 9973 + 1) / 9975
 
 

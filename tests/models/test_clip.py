@@ -175,7 +175,7 @@ def test_preprocessing_of_another_size_is_refused() -> None:
 
 
 def test_bytes_become_the_same_floats_on_the_device(tiny_clip: ClipModel) -> None:
-    """What workers send is bytes; the arithmetic is that of Preprocess, bit by bit."""
+    """Workers send bytes; the arithmetic is that of Preprocess, bit by bit."""
     size = tiny_clip.preprocess.image_size
     pixels = np.random.default_rng(0).integers(0, 256, (5, *size, 3), dtype=np.uint8)
     seen: list[torch.Tensor] = []

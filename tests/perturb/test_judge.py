@@ -1,4 +1,4 @@
-"""What the learned net makes of edits: what readers passed, what they found absurd, and why the others count."""
+"""The learned net's chances for edits that readers passed or found absurd, and why the other captions count."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ CAPTIONS = [
 
 
 def reasons_in(path: Path) -> Iterator[ast.JoinedStr]:
-    """What a function returns, or gives to Refused and Doubt, with a word of the caption written into it."""
+    """Reasons that a function returns or gives to Refused and Doubt, with a word of the caption in them."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         told = node.value if isinstance(node, ast.Return) else None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"Refused", "Doubt"}:

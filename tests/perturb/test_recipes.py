@@ -206,7 +206,7 @@ def has_defect(caption: Caption, text: str, source: str, span: tuple[int, int]) 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hard_positives_rules", "balanced"])
 def test_no_known_defect_on_human_captions(whole_data: Path | None, name: str) -> None:
-    """What the published REPLACE gets wrong: "within front of", "covecrimson", "a ivory", near synonyms as negatives.
+    """Errors of the published REPLACE: "within front of", "covecrimson", "a ivory", near synonyms as negatives.
 
     None of it may come out.
     """

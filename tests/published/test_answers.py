@@ -173,7 +173,7 @@ def share(record: RunRecord, metric: str) -> float:
 
 @pytest.mark.slow
 def test_gpt4v_turns_with_the_order(published: Path) -> None:
-    """Of six types; all seven, which the repository has, give 7.8."""
+    """This number is for six types; all seven, which the repository has, give 7.8."""
     record = published_run(sorted((published / "sugarcrepe_gpt4v").iterdir()), "sugarcrepe").record
     assert record.metrics.overall.count("order_flips") == 7064
     assert (share(record, "order_flips"), share(record, "accuracy"), share(record, "refusals")) == (7.5, 92.5, 1.9)

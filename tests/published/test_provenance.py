@@ -1,4 +1,4 @@
-"""What was said of published scores is kept, and scores that floats cannot tell apart are refused."""
+"""Facts about published scores are kept, and scores that floats cannot tell apart are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people see of a model that answers: the lines of `eval`, the page, `compare`."""
+"""Output about a model that answers: the lines of `eval`, the page, `compare`."""
 
 from __future__ import annotations
 

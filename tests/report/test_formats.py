@@ -77,7 +77,7 @@ def test_the_numbers_of_all_formats_are_equal(make_runs: Runs, tmp_path: Path) -
 
 
 def problems_of(text: str) -> list[str]:
-    """What LaTeX would stumble over: unbalanced braces, another number of cells, bare signs, \\\\[ and \\\\*."""
+    """Errors in LaTeX: unbalanced braces, another number of cells, bare signs, \\\\[ and \\\\*."""
     found = []
     lines = [line for line in text.splitlines() if not line.startswith("%")]
     for part in re.findall(r"\\begin\{tabular\}.*?\\end\{tabular\}", "\n".join(lines), re.DOTALL):

@@ -112,7 +112,7 @@ def test_image_scores_have_groups_too(make_runs: MakeRuns) -> None:
 
 
 def test_one_or_two_models_have_no_letters(make_runs: MakeRuns) -> None:
-    """Of two `compare` says everything."""
+    """`compare` says everything about two models."""
     assert letters(only(make_runs({"one": 0.3, "two": 0.9}))) == {"one": None, "two": None}
 
 

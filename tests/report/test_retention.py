@@ -1,4 +1,4 @@
-"""What models kept, against composition: found below the runs or named, matched by weights, drawn with its table."""
+"""Retention against composition: found below the runs or named, matched by weights, drawn with its table."""
 
 from __future__ import annotations
 

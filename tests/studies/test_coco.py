@@ -93,7 +93,7 @@ ROWS = {
 
 
 def scores_of(kept: dict[str, Any], model: str, test: str) -> Any:
-    """Of all items of a test, or of those of a group."""
+    """The scores of all items of a test, or of a group."""
     name, _, group = test.partition(":")
     return kept[f"{model}/{name}"][:, kept[f"{name}/relation"] == group] if group else kept[f"{model}/{name}"]
 

@@ -52,7 +52,7 @@ def given() -> tuple[Any, list[str], Any]:
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Any]]:
-    """What the learner says of all rows; the package reads with the same net."""
+    """The learner's output for all rows; the package reads with the same net."""
     arrays, words, net = given()
     for part in (net.r, net.out2, net.both2):
         part.weight.data *= 5  # so that each fact and each state tells

@@ -191,7 +191,7 @@ def test_the_page_in_a_browser(browser: Any, page: str, tmp_path: Path, width: i
 
 @pytest.fixture(scope="module")
 def page(answered: Any, rows: list[dict[str, Any]]) -> str:
-    """Of the rows above: to measure them again takes 20 seconds."""
+    """The page of the rows above: to measure them again takes 20 seconds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(make, "everything", {SHARED: answered}.__getitem__)
         patch.setattr(make, "measured", lambda *given: [dict(row) for row in rows] if given == answered else None)

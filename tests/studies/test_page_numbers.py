@@ -19,7 +19,7 @@ HOME = f"<!-- numbers: coco-short -->\n\n{TABLE}\n\n<!-- end -->\n"
 
 @functools.cache
 def quick() -> dict[str, str]:
-    """What the quick commands print, asked for by the process that runs these tests alone."""
+    """The output of the quick commands, made only by the process that runs these tests."""
     return {name: out for name in page_numbers.ON_NO_PAGE if (out := page_numbers.printed(name))}
 
 

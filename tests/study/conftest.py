@@ -71,7 +71,7 @@ def stored(study: Study, annotator: str, number: int, best: str = "cp", tie: boo
 
 
 def answers_file(path: Path, about: Study, rows: Any, annotator: str = "anna", **fields: Any) -> Path:
-    """What a page's button "Download answers" makes."""
+    """The file that a page's button "Download answers" makes."""
     head = {"format": ANSWERS, "study": about.digest, "annotator": annotator}
     value = head | {"page": page_of(about, annotator.strip().casefold()), "answers": rows} | fields
     path.write_text(json.dumps(value))

@@ -60,7 +60,7 @@ def download(page: Any, path: Path) -> Path:
 
 
 def given(page: Any, folder: Path) -> list[Any]:
-    """What was answered, in the order of anna's screen; None where nothing is."""
+    """The given answers, in the order of anna's screen; None where there is none."""
     rows = json.loads(download(page, folder.parent / "answers.json").read_text())["answers"]
     values = {row["question"]: row["value"] for row in rows}
     return [values.get(question["question"]) for question in screen(read_study(folder), "anna")]

@@ -110,7 +110,7 @@ def test_sentences_judged_by_pixels_agree_with_truth(clear_scenes: Clear) -> Non
 
 
 def action_seen(picture: NDArray[np.uint8], thing: Object) -> str:
-    """What a thing does by the dark pixels in the four strips and the upper right corner around its box."""
+    """The action of a thing, from the dark pixels in the four strips and the upper right corner around its box."""
     dark = picture.max(-1) < 110
     left, right = (round((thing.x + side * thing.width / 2) * SIDE) for side in (-1, 1))
     top, bottom = (round((thing.y + side * thing.height / 2) * SIDE) for side in (-1, 1))

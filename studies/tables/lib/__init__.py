@@ -1,1 +1,1 @@
-"""What the scripts of this folder share: the models, the data of both forms, training once, tables in Markdown."""
+"""Shared by the scripts of this folder: the models, the data of both forms, training once, tables in Markdown."""

@@ -64,7 +64,7 @@ class Form(Protocol):
     def test(self, name: str) -> TestSet: ...
     def standard(self, name: str) -> AnySet: ...
     def about(self) -> str:
-        """What a reader of a table must know, in a sentence or two."""
+        """The facts that a reader of a table must know, in a sentence or two."""
 
     def prior(self) -> str:
-        """What the rows named after earlier papers are."""
+        """An explanation of the rows that are named after earlier papers."""

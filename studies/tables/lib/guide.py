@@ -1,4 +1,4 @@
-"""What each table needs, from the code that asks for it: the two tables of docs/tasks/reproduce.md.
+"""The needs of each table, from the code that asks for them: the two tables of docs/tasks/reproduce.md.
 
 python -m studies.tables.lib.guide
 """

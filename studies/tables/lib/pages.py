@@ -30,7 +30,7 @@ REPLACE_PARTS = ("REPLACE relations", "REPLACE attributes")
 
 
 def phrases(study: Study) -> list[str]:
-    """What is replaced by what, how often, an example, and how brittle models are about it."""
+    """Each replaced phrase with its replacement, its count, an example, and the brittleness of models."""
     parts = []
     for column in REPLACE_PARTS:
         edits = {item.id: edit for test in study.column(column).tests for item in study.form.test(test).items

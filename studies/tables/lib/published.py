@@ -1,4 +1,4 @@
-"""What the two papers print, from published.json: rows of numbers by table, and what is known to be wrong with them.
+"""The printed numbers of the two papers, from published.json: rows by table, and the known errors in them.
 
 Read from the papers' own text. Tables 7 and 8 of the hard-positive paper and Figures 4 to 8 of CE-CLIP are pictures in
 the text that is at hand, so their numbers are missing; those of its Tables 4 to 6 are counted in its released files

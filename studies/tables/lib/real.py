@@ -203,7 +203,7 @@ class Real:
         return dict(self._missing([job for job in jobs if self.can(job)], sorted(tests), sets))
 
     def optional(self, asked: Iterable[Job], standards: Iterable[str]) -> str:
-        """What is used where it exists, and whether it does."""
+        """Data that is used where it exists, and whether it does."""
         jobs = list(asked)
         files = {job.file: self._checkpoint(job) for job in jobs if job.checkpoint}
         lines = [f"checkpoints/{name}: {'found' if path else 'not found'}" for name, path in files.items()]
@@ -240,7 +240,7 @@ class Real:
             yield from self._missing_standard(name)
 
     def _missing_test(self, name: str) -> Iterator[tuple[str, str]]:
-        """What is there is not asked for again: annotations without photos, or a folder that does not hold them."""
+        """The missing parts only: annotations without photos, or a folder that does not hold them."""
         fetch = f"equipoise bench fetch {name} --out {self.data / name}"
         by_hand = f"   ({' '.join(registry.get(name).get.split())})"
         source, photos = self.source(name), self._images(name)

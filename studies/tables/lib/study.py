@@ -52,7 +52,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a table needs: every model of it is scored on all of these columns and sets."""
+    """The needs of a table: each of its models is scored on all of these columns and sets."""
 
     jobs: tuple[Job, ...]
     columns: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ class Study:
         return self.out / "models" / f"{job.name}-{seed}-{sha256_json(made_of)[:12]}"
 
     def run_folder(self, job: Job, seed: int, kind: str, name: str) -> Path:
-        """Of a test set, or of a standard set."""
+        """The folder of a run on a test set or on a standard set."""
         content = self._hash("standard" if kind == "standard" else "test", name)
         return self.folder(job, seed) / "runs" / f"{name}-{content[:12]}"
 
@@ -149,7 +149,7 @@ class Study:
         return self.hashes[key]
 
     def _hash(self, kind: str, name: str) -> str:
-        """Of the content; computed once and sent to the workers with the study."""
+        """The hash of the content, computed once and sent to the workers with the study."""
         if (kind, name) not in self.hashes:
             self.hashes[kind, name] = self._content(kind, name)
         return self.hashes[kind, name]
@@ -291,7 +291,7 @@ class Study:
         return [json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()]
 
     def log(self, job: Job) -> list[dict[str, Any]]:
-        """What training wrote at every step, of the first seed."""
+        """The training log of the first seed, with a row for each step."""
         folder = self.folder(job, self.seeds_of(job)[0]) / "training"
         return [one for one in read_log(folder) if "parts" in one] if folder.is_dir() else []
 

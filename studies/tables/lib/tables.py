@@ -41,7 +41,7 @@ class Table:
 
 
 def quick(study: Study, words: str) -> str:
-    """What is only true of the world."""
+    """The facts that are true only of the drawn world."""
     return words if study.form.name == "quick" else ""
 
 

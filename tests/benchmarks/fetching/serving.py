@@ -14,7 +14,7 @@ HASH = hashlib.sha256(BODY).hexdigest()
 
 @dataclass
 class Server:
-    """What it answers is set by the test; what it was asked is kept."""
+    """A server whose answers a test sets; it keeps the requests."""
 
     body: bytes = BODY
     etag: str | None = '"one"'

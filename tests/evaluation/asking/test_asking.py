@@ -1,4 +1,4 @@
-"""What an answer names, questions of one's own, when to stop."""
+"""The choice that an answer names, questions of one's own, when to stop."""
 
 from __future__ import annotations
 

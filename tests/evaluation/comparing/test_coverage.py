@@ -118,7 +118,7 @@ def test_alpha_holds_the_truth(n: int, agreed: float) -> None:
 
 
 def models(rng: np.random.Generator, images: int, items: int, rate: float) -> tuple[Draw, Callable[[float], float]]:
-    """What each image adds to the difference of two models whose true difference is given, and how to give it."""
+    """Each image's part of the difference of two models with a given true difference, and how to give it."""
     image, item, own = 0.5, 0.7, 0.6
     whole = math.sqrt(image**2 + item**2 + own**2)
     middle = NORMAL.inv_cdf(rate) * whole

@@ -191,7 +191,7 @@ def test_what_is_no_seed(run: MakeRun) -> None:
 
 
 def test_models_that_cannot_be_told_apart_share_a_letter(run: MakeRun) -> None:
-    """Of 100 items: A 90, B 85 (five of A's), C 80, D 20: neighbours overlap, D is alone."""
+    """With 100 items: A 90, B 85 (five of A's), C 80, D 20: neighbours overlap, D is alone."""
     models = [
         ComparedModel(name, [run([1] * n + [0] * (100 - n), an_image=1)])
         for name, n in zip("DBCA", (20, 85, 80, 90), strict=True)

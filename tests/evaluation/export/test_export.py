@@ -1,4 +1,4 @@
-"""What `bench export` writes, without any harness; test_round_trips.py runs the folders."""
+"""The files of `bench export`, without any harness; test_round_trips.py runs the folders."""
 
 from __future__ import annotations
 

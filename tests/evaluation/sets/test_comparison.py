@@ -63,7 +63,7 @@ def test_paired_differences(folder: Path) -> None:
 
 
 def test_pairing_narrows_the_interval(folder: Path) -> None:
-    """What both models find hard cancels: the difference is surer than two independent intervals say."""
+    """Items that both models find hard cancel: the difference is surer than two independent intervals say."""
     data = open_set("zeroshot:" + str(folder / "colours"))
     rng = np.random.default_rng(0)
     noise = {key: rng.normal(size=3) for key in range(100)}

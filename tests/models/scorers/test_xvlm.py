@@ -92,7 +92,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def pictures() -> list[Image.Image]:
-    """Of the size it takes, so that no resizing stands between two programs."""
+    """Pictures of the size that the model takes, so that no resizing differs between two programs."""
     rng = np.random.default_rng(1)
     return [Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)) for _ in TEXTS]
 

@@ -1,4 +1,4 @@
-"""What `balanced` draws its negatives from: lines that are sure, and what captions and photos attest."""
+"""The sources of negatives in `balanced`: lines that are sure, and words that captions and photos attest."""
 
 from __future__ import annotations
 

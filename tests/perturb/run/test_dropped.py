@@ -62,7 +62,7 @@ def summary(tmp_path: Path, *texts: str, recipe: str = "balanced") -> list[str]:
 
 
 def test_the_summary_is_read_in_a_quarter_of_a_minute(tmp_path: Path) -> None:
-    """What the captions got, the commonest reasons against with a caption each, where the rest is, what comes next."""
+    """The summary has counts, the commonest reasons with a caption each, the place of the rest, and the next step."""
     nothing = [f"{TEXTS[1]} {n}" for n in range(9)]
     shown = summary(tmp_path, TEXTS[0], *nothing, *TEXTS[2:])
     shown[3] = re.sub(r", \d texts", ", 1 texts", shown[3])  # as many as the readers let pass
@@ -90,7 +90,7 @@ def test_the_summary_knows_what_a_recipe_never_writes(tmp_path: Path) -> None:
 
 
 def test_the_commonest_reasons_are_the_first_of_each_caption(tmp_path: Path) -> None:
-    """Of every shard, with the first example; five are shown, the rest is counted."""
+    """They come from every shard, with the first example; five are shown, the rest is counted."""
     source = tmp_path / "captions.txt"
     source.write_text("\n".join([TEXTS[0], *[f"{TEXTS[1]} {n}" for n in range(9)]]), encoding="utf-8")
     report = perturb_file(source, tmp_path / "items.jsonl", Setup("balanced"), shard=3)

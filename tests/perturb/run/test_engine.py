@@ -52,7 +52,7 @@ def captions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(captions: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, dict[str, Any]]:
-    """What an undisturbed run writes."""
+    """The files of an undisturbed run."""
     out = tmp_path_factory.mktemp("whole") / "items.jsonl"
     return (perturb_file(captions, out, SETUP, shard=15) and out.read_bytes()), json.loads(report_path(out).read_text())
 

@@ -1,4 +1,4 @@
-"""What may go wrong around a run: outputs in the wrong place, two runs at once, kills at the worst moment, Ctrl-C."""
+"""Hazards of a run: outputs in the wrong place, two runs at once, kills at the worst moment, Ctrl-C."""
 
 from __future__ import annotations
 

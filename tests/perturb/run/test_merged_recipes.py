@@ -75,7 +75,7 @@ def an_item(name: str, caption: str, **more: Any) -> Item:
 
 @pytest.fixture
 def items(tmp_path: Path) -> list[Item]:
-    """What an items file may hold: texts with and without edits, tags, boxes, captions that no recipe can edit."""
+    """Items of every sort: texts with and without edits, tags, boxes, captions that no recipe can edit."""
     edit = Edit(op="swap", target="order", source="x", to="y", by="me", span=(0, 3))
     found = [
         an_item("one", CAPTIONS[0], positives=(Text(text="mine", edit=edit),), tags={"split": "a", "recipe": "own"}),

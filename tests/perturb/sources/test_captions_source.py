@@ -1,4 +1,4 @@
-"""What other captions of the photo name is true of it, and excludes the rest; verb forms that say the same."""
+"""Words of the photo's other captions are true of it and exclude the rest; verb forms that mean the same."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def _texts(batch: Batch) -> list[tuple[int, ...]]:
 
 
 def _content(batch: Batch) -> list[object]:
-    """What each sample shows, whatever the rows are called."""
+    """The content of each sample, whatever the rows are called."""
     words, pixels = _texts(batch), torch.cat(batch.pixels)
     shown = []
     for number, name in enumerate(batch.ids):

@@ -37,7 +37,7 @@ def _run(tmp_path: Path, out: str, recipe: str = "ce_xvlm_zhang_2024", model: An
 
 
 def _scores(model: Any, tmp_path: Path) -> list[list[float]]:
-    """Of each item: its caption's score, then its negatives'."""
+    """The scores of each item: its caption's, then its negatives'."""
     return [
         model.score_pairs(
             [Image.open(tmp_path / "photos" / item.image.path)] * (1 + len(item.negatives)),

@@ -14,7 +14,7 @@ from equipoise.train.step.towers import MOST, Graphed, Towers
 
 
 def recorded_like_torch(module, samples, allow_unused_input):
-    """What make_graphed_callables does but for the recording: one memory for inputs, outputs and gradients."""
+    """make_graphed_callables without the recording: one memory for inputs, outputs and gradients."""
     parameters = tuple(module.parameters())
     surface = (*samples, *parameters)
     static: dict[str, list] = {}
