@@ -50,9 +50,8 @@ class Line:
     outcomes_only: bool | None = None  # True: no score was published
     ceilings: Mapping[str, int] | None = None
     edits: Mapping[str, int] | None = None  # texts by what was changed in them
-    also: Mapping[str, object] | None = (
-        None  # what is measured of all items alone, and `numbers` are an average of groups
-    )
+    # what is measured of all items alone, where `numbers` are an average of groups
+    also: Mapping[str, object] | None = None
     blind: BlindNumbers | None = None  # of the same items, averaged in the same way
     letters: Mapping[str, str] | None = None  # of each metric: models that share one do not differ significantly
     reported: str | None = None  # by whom, of numbers from elsewhere: the items behind them are not known
