@@ -92,12 +92,12 @@ class Tree:
         """The same files for every commit; the runs that `compare` and `report` read are its own."""
         self.folder.mkdir()
         (self.folder / "stand.py").write_text(STAND)
-        some = list(made.items(items, max(1, items // 5)))
-        made.draw_some(self.folder, sorted({item.image.path for item in some}))
+        sample = list(made.items(items, max(1, items // 5)))
+        made.draw_some(self.folder, sorted({item.image.path for item in sample}))
         lines = [json.dumps(item.to_json()) for item in made.items(10 * items, items)]
         (self.folder / "many.jsonl").write_text("\n".join(lines))
-        (self.folder / "items.jsonl").write_text("\n".join(json.dumps(item.to_json()) for item in some))
-        (self.folder / "captions.txt").write_text("\n".join(item.caption for item in some[: items // 10]))
+        (self.folder / "items.jsonl").write_text("\n".join(json.dumps(item.to_json()) for item in sample))
+        (self.folder / "captions.txt").write_text("\n".join(item.caption for item in sample[: items // 10]))
         write = "import equipoise as eq; eq.write_items('many.parquet', eq.load_items('many.jsonl')); print('written')"
         self.run(["-c", write])
         for out in ("a", "b"):

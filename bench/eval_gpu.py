@@ -189,20 +189,20 @@ def rate(begin: Any, rows: int, batches: int) -> float:
 
 
 def naive_way(model: Any, items: Any, photos: Path, records: int | None) -> tuple[float, dict[str, dict[str, bool]]]:
-    some = items[: records or len(items)]
-    naive(model, some[:16], photos)
+    sampled = items[: records or len(items)]
+    naive(model, sampled[:16], photos)
     started = time.monotonic()
-    outcomes = naive(model, some, photos)
+    outcomes = naive(model, sampled, photos)
     seconds = since(started)
-    whole = seconds * len(items) / len(some)
-    scaled = f", so {whole:.1f} s for all" if len(some) < len(items) else ""
-    print(f"naive: {seconds:.1f} s for {len(some):,} records{scaled}")
+    whole = seconds * len(items) / len(sampled)
+    scaled = f", so {whole:.1f} s for all" if len(sampled) < len(items) else ""
+    print(f"naive: {seconds:.1f} s for {len(sampled):,} records{scaled}")
     return whole, outcomes
 
 
-def differences(one: dict[str, dict[str, bool]], other: dict[str, dict[str, bool]]) -> int:
+def differences(first: dict[str, dict[str, bool]], second: dict[str, dict[str, bool]]) -> int:
     """Items of `one` whose outcome is another in `other`."""
-    return sum(other[name] != outcome for name, outcome in one.items())
+    return sum(second[name] != outcome for name, outcome in first.items())
 
 
 def since(started: float) -> float:

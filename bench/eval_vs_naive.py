@@ -134,15 +134,15 @@ def main() -> None:
         folder = Path(name)
         items, _ = sample(arguments.source, arguments.records)
         made.draw(folder / "photos", sorted({item.image.path for item in items}))
-        found = {}
+        runs = {}
         for way in ("ours", "naive"):
             command = [sys.executable, __file__, "--records", str(len(items))]
             command += ["--source", str(arguments.source)] if arguments.source else []
             subprocess.run([*command, "--way", way, "--folder", name], check=True, stderr=subprocess.DEVNULL)
-            found[way] = json.loads((folder / f"{way}.json").read_text())
-            print(f"{way:5} {found[way]['seconds']:8.1f} s, peak memory {found[way]['memory']:.2f} GiB")
-        same = found["ours"]["outcomes"] == found["naive"]["outcomes"]
-        ratio = found["naive"]["seconds"] / found["ours"]["seconds"]
+            runs[way] = json.loads((folder / f"{way}.json").read_text())
+            print(f"{way:5} {runs[way]['seconds']:8.1f} s, peak memory {runs[way]['memory']:.2f} GiB")
+        same = runs["ours"]["outcomes"] == runs["naive"]["outcomes"]
+        ratio = runs["naive"]["seconds"] / runs["ours"]["seconds"]
         print(f"{len(items):,} records: {ratio:.1f} times faster, {'the same' if same else 'DIFFERENT'} outcomes")
         sys.exit(0 if same else 1)
 

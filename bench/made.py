@@ -41,9 +41,9 @@ def replace_items(source: Path, records: int) -> tuple[list[Any], Any]:
     """REPLACE's records of random images, so that a sample has as many records an image as the whole benchmark."""
     from equipoise.benchmarks import registry
 
-    found, benchmark = registry.load("replace", source, ())
+    loaded, benchmark = registry.load("replace", source, ())
     by_image: dict[str, list[Any]] = {}
-    for item in found:
+    for item in loaded:
         by_image.setdefault(item.image.path if item.image else "", []).append(item)
     names = sorted(by_image)
     chosen: list[Any] = []

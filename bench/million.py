@@ -95,10 +95,10 @@ def watch(process: int, together: list[int]) -> None:
     """Note what a process and all below it need, in kB, until it ends: wait4 tells the largest of them alone."""
     while Path(f"/proc/{process}/task").exists():
         below, peaks = [process], 0
-        for one in below:
+        for pid in below:
             with contextlib.suppress(OSError, IndexError):  # it has just ended
-                below += map(int, Path(f"/proc/{one}/task/{one}/children").read_text().split())
-                peaks += int(Path(f"/proc/{one}/status").read_text().split("VmHWM:")[1].split()[0])
+                below += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+                peaks += int(Path(f"/proc/{pid}/status").read_text().split("VmHWM:")[1].split()[0])
         together.append(peaks)
         time.sleep(0.02)
 
@@ -120,8 +120,8 @@ def make(folder: Path, count: int, images: int) -> None:
         outcomes = outcomes_of(scores)
         result = evaluate(OnePhoto(), [items[0]], images=OnePhoto(), name="made").record
         counts = ItemCounts(items=count, scored=count, skipped=0)
-        found = result.model_copy(update={"metrics": measure(outcomes, None), "n": counts})
-        write_run(folder / run, found, outcomes, by_id)
+        record = result.model_copy(update={"metrics": measure(outcomes, None), "n": counts})
+        write_run(folder / run, record, outcomes, by_id)
     with (folder / "scores.jsonl").open("w") as handle:
         for fields in scores.fields():
             handle.write(json.dumps(fields) + "\n")

@@ -52,16 +52,16 @@ def main() -> None:
         folder = Path(name)
         files = {n: repeated(options.captions, n, folder / f"{n}.jsonl") for n in quarters(options.count)}
         print(f"{'commit':<10}{'captions':>10}{'captions/s':>12}{'CPU ms each':>13}{'main MB':>9}{'worker MB':>11}")
-        found = [run("here", n, files[n], folder, options.workers) for n in quarters(options.count)[1:]]
+        runs = [run("here", n, files[n], folder, options.workers) for n in quarters(options.count)[1:]]
         with checked_out(options.against, folder / "before") as before:
             n = quarters(options.count)[0]
             each = n, files[n], folder, options.workers
             turns = [(run(options.against, *each, before), run("here", *each)) for _ in range(TURNS)]
         start = started()
-    new = found[-1]
+    new = runs[-1]
     old_rate, new_rate = (sum(turn[which]["cpu_rate"] for turn in turns) for which in (0, 1))
     minutes, faster = ALL / new["cpu_rate"] / options.workers / 60, new_rate / old_rate
-    grown = (new["main_mb"] + new["worker_mb"]) / (found[0]["main_mb"] + found[0]["worker_mb"])
+    grown = (new["main_mb"] + new["worker_mb"]) / (runs[0]["main_mb"] + runs[0]["worker_mb"])
     lines = [
         (minutes <= MINUTES, f"{ALL:,} captions would take {minutes:.1f} minutes; at most {MINUTES:.0f} expected"),
         (faster >= FASTER, f"{faster:.1f} times as fast as {options.against}; at least {FASTER:.0f} expected"),
@@ -143,13 +143,13 @@ def run(name: str, size: int, captions: Path, folder: Path, workers: int, root: 
     command += ["--one", str(captions), str(folder / "items.jsonl")]
     environment = os.environ | {"PYTHONPATH": str(root / "src")}
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment)
-    found: dict[str, Any] = json.loads(done.stdout)
+    figures: dict[str, Any] = json.loads(done.stdout)
     print(
-        f"{name:<10}{size:>10,}{found['rate']:>12,.0f}{1000 / found['cpu_rate']:>13.1f}{found['main_mb']:>9,.0f}"
-        f"{found['worker_mb']:>11,.0f}",
+        f"{name:<10}{size:>10,}{figures['rate']:>12,.0f}{1000 / figures['cpu_rate']:>13.1f}{figures['main_mb']:>9,.0f}"
+        f"{figures['worker_mb']:>11,.0f}",
         flush=True,
     )
-    return found
+    return figures
 
 
 def measure(captions: str, out: str, workers: int) -> None:
@@ -161,7 +161,7 @@ def measure(captions: str, out: str, workers: int) -> None:
     seconds = time.monotonic() - began
     mine, theirs = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     cpu = sum(usage.ru_utime + usage.ru_stime for usage in (mine, theirs))
-    found = {
+    figures = {
         "rate": report["captions"] / seconds,
         "cpu_rate": report["captions"] / cpu,
         "main_mb": mine.ru_maxrss / 1024,
@@ -172,7 +172,7 @@ def measure(captions: str, out: str, workers: int) -> None:
         sys.exit("not every caption was perturbed")
     for path in (Path(out), Path(out + ".report.json")):
         path.unlink()
-    print(json.dumps(found))
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

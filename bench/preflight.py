@@ -28,10 +28,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("first", "again"):
             began, spent = time.monotonic(), time.process_time()
-            found = checked(model, model.spec, Path(folder))
-            assert found is not None
+            outcome = checked(model, model.spec, Path(folder))
+            assert outcome is not None
             took = f"{time.monotonic() - began:.2f} s, {time.process_time() - spent:.2f} s of processor"
-            print(f"{name}: {took}; {found.words()}")
+            print(f"{name}: {took}; {outcome.words()}")
 
 
 if __name__ == "__main__":

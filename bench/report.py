@@ -108,7 +108,7 @@ def main() -> int:
             [sys.executable, "-m", "equipoise", "report", str(folder / "runs"), "--out", str(page)], check=True
         )
         seconds, used = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
-        found = {
+        values = {
             "seconds": seconds,
             "gigabytes": used.ru_maxrss / 2**20,
             "megabytes of the page": page.stat().st_size / 1e6,
@@ -116,10 +116,10 @@ def main() -> int:
         text = page.read_text(encoding="utf-8")
         if missing := [run for run in range(RUNS) if f"model {run}" not in text]:
             sys.exit(f"the page lacks the models {missing}")
-    for name, value in found.items():
+    for name, value in values.items():
         print(f"{name:22} {value:8.2f}   limit {LIMITS[name]:g}")
     print(f"of the seconds, this process's own on the CPU: {used.ru_utime + used.ru_stime:.1f}")
-    return int(any(value > LIMITS[name] for name, value in found.items()))
+    return int(any(value > LIMITS[name] for name, value in values.items()))
 
 
 if __name__ == "__main__":

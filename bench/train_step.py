@@ -47,8 +47,8 @@ RECIPES = {  # recipe -> texts per sample: the caption, then its positive and ne
 def captions_by_image(path: Path) -> list[list[str]]:
     """Lists of five captions of one image, from [{"image": ..., "caption": [...]}, ...]; plain ASCII needs no ftfy."""
     rows = json.loads(path.read_text(encoding="utf-8"))
-    found = [[text for text in row["caption"] if text.isascii() and text.isprintable()] for row in rows]
-    return [texts[:5] for texts in found if len(texts) >= 5]
+    groups = [[text for text in row["caption"] if text.isascii() and text.isprintable()] for row in rows]
+    return [texts[:5] for texts in groups if len(texts) >= 5]
 
 
 def made_captions() -> list[list[str]]:
@@ -60,7 +60,7 @@ def make_batches(model: ClipModel, images: list[list[str]], roles: tuple[str, ..
     """(our batch, padded ids, float images) each; the padded ids hold every text, sample by sample, role by role."""
     device, side = model.device, model.preprocess.image_size[0]
     generator = torch.Generator(device=device).manual_seed(0)
-    found = []
+    batches = []
     for number in range(count):
         samples = [images[(number * size + offset) % len(images)][: len(roles)] for offset in range(size)]
         rows: dict[str, int] = {}
@@ -78,8 +78,8 @@ def make_batches(model: ClipModel, images: list[list[str]], roles: tuple[str, ..
         ids = [model.truncate(row) for row in model.tokenize([text for sample in samples for text in sample])]
         padded = model.pad(ids, model.context_length)[0].to(device)
         floats = Towers(model.network, model.preprocess).normalized(pixels).permute(0, 3, 1, 2).contiguous()
-        found.append((batch.to(device), padded, floats))
-    return found
+        batches.append((batch.to(device), padded, floats))
+    return batches
 
 
 class Ordinary:
@@ -208,7 +208,7 @@ def measure(
         f"padded {padded}; {flops / 1e12:.2f} TFLOP needed",
         flush=True,
     )
-    found = {"work": {"needed_tflop": flops / 1e12, "tokens": tokens, "packed": places, "padded": padded}}
+    figures = {"work": {"needed_tflop": flops / 1e12, "tokens": tokens, "packed": places, "padded": padded}}
     for name, step in ways.items():
         step.begin(recipe)
         torch.use_deterministic_algorithms(name != "ordinary", warn_only=True)  # as equipoise.train sets it
@@ -216,15 +216,15 @@ def measure(
         loss = float(step(*batches[0]))
         first = time.perf_counter() - begin
         seconds = timed(step, batches, len(batches), rounds)
-        found[name] = {"ms": seconds * 1e3, "pairs_per_s": size / seconds, "first_loss": loss, "first_step_s": first}
-        times = found["ordinary"]["ms"] / found[name]["ms"]
+        figures[name] = {"ms": seconds * 1e3, "pairs_per_s": size / seconds, "first_loss": loss, "first_step_s": first}
+        times = figures["ordinary"]["ms"] / figures[name]["ms"]
         share = f"{flops / seconds / peak:.1%} of peak, " if peak else ""
         print(
             f"  {name:20s} {seconds * 1e3:7.2f} ms, {size / seconds:7.0f} pairs/s, {times:5.2f} x, {share}"
             f"loss {loss:.5f}, first step {first:.0f} s",
             flush=True,
         )
-    return found
+    return figures
 
 
 KINDS = {  # part of a kernel's name -> what it is; the first that fits
@@ -316,9 +316,9 @@ def main() -> None:
         if options.out:
             options.out.write_text(json.dumps(results, indent=2) + "\n")
     same = {way: same_bytes(step, recipe, batches) for way, step in ways.items()}  # deterministic mode is on here
-    for way, found in same.items():
-        print(f"{way}: four steps, twice, end with the same bytes: {found}", flush=True)
-    if not all(found for way, found in same.items() if way.startswith("ours")):
+    for way, equal in same.items():
+        print(f"{way}: four steps, twice, end with the same bytes: {equal}", flush=True)
+    if not all(equal for way, equal in same.items() if way.startswith("ours")):
         sys.exit("our step is not deterministic")
 
 

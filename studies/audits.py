@@ -77,65 +77,65 @@ def audits(data: Path, names: Sequence[str]) -> Iterator[tuple[Audit, int]]:
         yield audit(items, name, SEED), total
 
 
-def by_name(found: Audit) -> tuple[dict[str, TextCheck], dict[str, Shortcut]]:
-    return {check.name: check for check in found.checks}, {one.name: one for one in found.shortcuts}
+def by_name(result: Audit) -> tuple[dict[str, TextCheck], dict[str, Shortcut]]:
+    return {check.name: check for check in result.checks}, {shortcut.name: shortcut for shortcut in result.shortcuts}
 
 
-def first_table(found: Sequence[tuple[Audit, int]]) -> str:
+def first_table(audited: Sequence[tuple[Audit, int]]) -> str:
     rows = []
-    for one, total in found:
-        checks, _ = by_name(one)
-        sampled = "" if one.items == total else f" of {total:,}"
+    for result, total in audited:
+        checks, _ = by_name(result)
+        sampled = "" if result.items == total else f" of {total:,}"
         cells = [f"{checks[name].count:,}" if checks[name].of else "-" for name in COLUMNS]
-        rows.append((one.benchmark, f"{one.items:,}{sampled}", *cells))
+        rows.append((result.benchmark, f"{result.items:,}{sampled}", *cells))
     return table(("benchmark", "items", *COLUMNS.values()), rows)
 
 
-def fixes(found: Sequence[Audit]) -> str:
+def fixes(audited: Sequence[Audit]) -> str:
     """A table of checks, their findings and fixes, then the fixes of the shortcuts."""
-    rows = {check.name: (check.what, check.fix) for check in found[0].checks if check.name in COLUMNS}
-    for shortcut in (shortcut for one in found for shortcut in one.shortcuts):
+    rows = {check.name: (check.what, check.fix) for check in audited[0].checks if check.name in COLUMNS}
+    for shortcut in (shortcut for result in audited for shortcut in result.shortcuts):
         rows.setdefault(shortcut.name.split("_")[0], ("shortcut, see below", shortcut.fix))
     return table(("check", "what it finds", "fix"), [(_plain(name), *row) for name, row in rows.items()], left=3)
 
 
-def images(found: Sequence[Audit]) -> str:
+def images(audited: Sequence[Audit]) -> str:
     rows = [
-        (one.benchmark, f"{use.items:,}", f"{use.images:,}", f"{use.most:,}", f"{use.effective:,.0f}",
+        (result.benchmark, f"{use.items:,}", f"{use.images:,}", f"{use.most:,}", f"{use.effective:,.0f}",
          f"{use.design_effect:.2f}")
-        for one in found if (use := one.reuse)
+        for result in audited if (use := result.reuse)
     ]  # fmt: skip
     return table(("benchmark", "items", "images", "most items of an image", "effective n", "design effect"), rows)
 
 
-def second_table(found: Sequence[tuple[Audit, int]]) -> str:
+def second_table(audited: Sequence[tuple[Audit, int]]) -> str:
     names = ("words_negatives", "length_negatives", "frequency_negatives", "direction_negatives", "words_positives",
              "substitution")  # fmt: skip
     rows = []
-    for one, _ in found:
-        _, shortcuts = by_name(one)
+    for result, _ in audited:
+        _, shortcuts = by_name(result)
         cells = [shown(shortcuts[name].result) if name in shortcuts else "-" for name in names]
-        flagged = shown(one.detector.positives) if one.detector else "-"
-        rows.append((one.benchmark, f"{one.sample:,}", *cells, flagged))
+        flagged = shown(result.detector.positives) if result.detector else "-"
+        rows.append((result.benchmark, f"{result.sample:,}", *cells, flagged))
     header = ("words: c / n", "length: c / n", "frequency: c / n", "changed words: c / n", "words: c / p")
     return table(("benchmark", "n", *header, "from -> to: p / n", "p flagged"), rows)
 
 
-def section(one: Audit) -> str:
+def section(result: Audit) -> str:
     """Short: what was found, two examples each; `equipoise audit` prints the whole page."""
-    checks, _ = by_name(one)
+    checks, _ = by_name(result)
     lines = []
-    for check in sorted(one.checks, key=lambda check: -check.count):
+    for check in sorted(result.checks, key=lambda check: -check.count):
         if check.count and check.name not in {"same_words", "spaces"}:
             first = "; ".join(map(_named, check.examples[:2]))
             lines.append(f"- **{_plain(check.name)}** {check.count:,} ({percent(check.share)}): {first}.")
-    telling = [s for s in one.shortcuts if s.result.interval[0] > s.chance or s.result.interval[1] < s.chance]
+    telling = [s for s in result.shortcuts if s.result.interval[0] > s.chance or s.result.interval[1] < s.chance]
     if telling:
         most = max(telling, key=lambda s: abs(s.result.share - s.chance))
         first = "; ".join(map(_named, most.examples[:2]))
         lines.append(f"- **shortcut** {_plain(most.name)} {shown(most.result)}: {first}.")
-    note = NOTES.get(one.benchmark, "").format(compounds=checks["compounds"].count)
-    return "\n\n".join(part for part in (f"## {one.benchmark}", note, "\n".join(lines)) if part)
+    note = NOTES.get(result.benchmark, "").format(compounds=checks["compounds"].count)
+    return "\n\n".join(part for part in (f"## {result.benchmark}", note, "\n".join(lines)) if part)
 
 
 def _plain(name: str) -> str:
@@ -149,8 +149,8 @@ def _named(example: Example) -> str:
     return f"`{example.id}` `{plain}`" if plain else f"`{example.id}`"
 
 
-def page(found: Sequence[tuple[Audit, int]]) -> str:
-    each = [one for one, _ in found]
+def page(audited: Sequence[tuple[Audit, int]]) -> str:
+    listed = [result for result, _ in audited]
     return "\n\n".join(
         [
             "# Audits",
@@ -161,12 +161,12 @@ def page(found: Sequence[tuple[Audit, int]]) -> str:
             "Counts are of items; contradictions are of (image, text) pairs. `-`: the benchmark lacks the recorded "
             f"edits, hard positives or images that the check needs. Files of more than {MOST:,} items are sampled "
             f"(seed {SEED}), which undercounts duplicates, contradictions and repeated images.",
-            first_table(found),
-            fixes(each),
+            first_table(audited),
+            fixes(listed),
             "## Images",
             "Effective n is 1 / the sum of the squared shares of the images: what the items are worth if all items of "
             "an image agree. Intervals should resample images, not items, as `eval` and `compare` do.",
-            images(each),
+            images(listed),
             "## Shortcuts",
             "Percent right without the image [95 % interval, images resampled], on at most 4,000 items (seed 0; a few "
             "have no pair). Chance is 50; far below 50 gives away as much as far above. The first five columns ask "
@@ -177,10 +177,10 @@ def page(found: Sequence[tuple[Audit, int]]) -> str:
             "The last column is the percentage of hard positives that a detector, trained on (c, n) of other images, "
             "calls wrong.",
             "<!-- numbers: audits -->",
-            second_table(found),
+            second_table(audited),
             f"Computed on {today()}.",
             "<!-- end -->",
-            *map(section, each),
+            *map(section, listed),
         ]
     ) + "\n"  # fmt: skip
 
@@ -191,17 +191,17 @@ def main() -> None:
         "--data", type=Path, default=SHARED, help="the folder of all annotation files (default: %(default)s)"
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FOLDERS)}")
-    asked = parser.parse_args()
-    unknown = sorted(set(asked.names) - set(FOLDERS))
+    options = parser.parse_args()
+    unknown = sorted(set(options.names) - set(FOLDERS))
     if unknown:
         parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(FOLDERS)}")
-    names = asked.names or list(FOLDERS)
-    missing = [name for name in names if not (asked.data / FOLDERS[name]).is_dir()]
+    names = options.names or list(FOLDERS)
+    missing = [name for name in names if not (options.data / FOLDERS[name]).is_dir()]
     if missing:
-        get = "; ".join(f"equipoise bench fetch {name} --out {asked.data / FOLDERS[name]}" for name in missing)
-        parser.error(f"no annotation files of {', '.join(missing)} in {asked.data}: {get}")
-    made = page(list(audits(asked.data, names)))
-    if asked.names:
+        get = "; ".join(f"equipoise bench fetch {name} --out {options.data / FOLDERS[name]}" for name in missing)
+        parser.error(f"no annotation files of {', '.join(missing)} in {options.data}: {get}")
+    made = page(list(audits(options.data, names)))
+    if options.names:
         print(made)
         return
     with atomic_write(PAGE) as handle:

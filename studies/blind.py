@@ -43,21 +43,21 @@ def rows_of(name: str, folder: Path, lm: Any, sample: int) -> list[list[str]]:
     items, benchmark = registry.load(name, folder)
     order = list(range(len(items)))
     random.Random(0).shuffle(order)  # a larger sample holds the smaller
-    some = [items[place] for place in order[:sample]]
-    found = [numbers(load_model(spec), items) for spec in ("blind:length", "blind:ngram")]
-    judged = numbers(lm, some, EmbeddingCache(default_cache())) if lm is not None else None
+    sampled = [items[place] for place in order[:sample]]
+    blind = [numbers(load_model(spec), items) for spec in ("blind:length", "blind:ngram")]
+    judged = numbers(lm, sampled, EmbeddingCache(default_cache())) if lm is not None else None
     metrics: list[tuple[str, str]] = [("original", name), ("augmented", f"{name}, Augmented")]
     rows = []
     for metric, label in metrics:
-        if found[0][metric] is None:
+        if blind[0][metric] is None:
             continue
-        count = found[0].n if metric == "original" else found[0].n_positives
+        count = blind[0].n if metric == "original" else blind[0].n_positives
         chance = benchmark.chance.get(metric)
         row = [
             label,
             f"{count:,}",
             "-" if chance is None else f"{100 * chance:.1f}",
-            *(percent(one, metric) for one in found),
+            *(percent(result, metric) for result in blind),
         ]
         if judged is not None:
             row += [percent(judged, metric), f"{judged.n if metric == 'original' else judged.n_positives:,}"]
@@ -84,8 +84,8 @@ def main() -> None:
     rows = []
     for name in names:
         folder = default_cache() / "world" if name in WORLD else options.data / FOLDERS[name]
-        asked = lm if options.lm_on is None or name in options.lm_on.split(",") else None
-        for row in rows_of(name, folder, asked, options.sample):
+        own_lm = lm if options.lm_on is None or name in options.lm_on.split(",") else None
+        for row in rows_of(name, folder, own_lm, options.sample):
             row += ["-"] * (len(HEADER) - len(row) if lm is not None else 0)
             print(" | ".join(row), flush=True)
             rows.append(row)

@@ -35,13 +35,13 @@ def coco(path: Path, learned: bool) -> list[dict[str, object]]:
 def flickr(shared: Path, learned: bool) -> dict[str, list[str]]:
     """Image -> captions of Flickr8k: all but the test images, or these."""
     test = set((shared / "flickr8k" / "Flickr_8k.testImages.txt").read_text(encoding="utf-8").split())
-    found: dict[str, list[str]] = {}
+    by_image: dict[str, list[str]] = {}
     for line in (shared / "flickr8k" / "captions.tsv").read_text(encoding="utf-8").splitlines():
         name, text = line.split("\t")
         image = name.partition("#")[0]
         if (image not in test) == learned:
-            found.setdefault(image, []).append(text)
-    return found
+            by_image.setdefault(image, []).append(text)
+    return by_image
 
 
 def train2017(shared: Path, learned: bool) -> dict[str, list[str]]:

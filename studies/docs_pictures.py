@@ -25,10 +25,10 @@ OUT = ROOT / "docs" / "pictures"
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("page", type=existing())
-    given = parser.parse_args()
+    options = parser.parse_args()
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        desk = opened(browser, given.page, 1100, 1400)
+        desk = opened(browser, options.page, 1100, 1400)
         desk.add_style_tag(content="nav, figure details { display: none }")
         first, chart = desk.locator("section.example").bounding_box(), desk.locator("main > figure").bounding_box()
         above = {"x": first["x"], "y": first["y"], "width": first["width"]}
@@ -43,9 +43,9 @@ def main() -> None:
 
 def opened(browser: Any, page: Path, width: int, height: int) -> Any:
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light")
-    found = context.new_page()
-    found.goto(page.resolve().as_uri())
-    return found
+    tab = context.new_page()
+    tab.goto(page.resolve().as_uri())
+    return tab
 
 
 def brittle(page: Any) -> str:

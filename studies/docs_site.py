@@ -32,12 +32,12 @@ class Links(HTMLParser):
         self.anchors: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.anchors |= {value for name in ("id", "name") if (value := given.get(name))}
-        if tag == "link" and given.get("rel") not in {"stylesheet", "icon", "preload", "modulepreload"}:
+        attributes = dict(attrs)
+        self.anchors |= {value for name in ("id", "name") if (value := attributes.get(name))}
+        if tag == "link" and attributes.get("rel") not in {"stylesheet", "icon", "preload", "modulepreload"}:
             return  # canonical and the like fetch nothing
         for name in ("href", "src"):
-            if value := given.get(name):
+            if value := attributes.get(name):
                 self.targets.append((tag, name, value))
 
 
@@ -73,16 +73,16 @@ def cut(site: Path) -> list[str]:
         return []
     from playwright.sync_api import sync_playwright
 
-    found = []
+    problems = []
     with sync_playwright() as started:
         window = started.chromium.launch(executable_path=browser, args=FLAGS)
         for width in WIDTHS:
             page = window.new_page(viewport={"width": width, "height": 900})
             for file in sorted(site.rglob("*.html")):
                 page.goto(file.as_uri())
-                found += [f"{file.relative_to(site)} at {width} px: {line}" for line in page.evaluate(_LOOK)]
+                problems += [f"{file.relative_to(site)} at {width} px: {line}" for line in page.evaluate(_LOOK)]
         window.close()
-    return found
+    return problems
 
 
 def broken(site: Path) -> list[str]:
@@ -94,11 +94,11 @@ def broken(site: Path) -> list[str]:
     wrong = []
     for path, page in read.items():
         for tag, name, address in page.targets:
-            parts = urlsplit(address)
-            if parts.scheme in {"http", "https"} or parts.netloc:
+            url = urlsplit(address)
+            if url.scheme in {"http", "https"} or url.netloc:
                 if (tag, name) in FETCHED:
                     wrong.append(f"{path.relative_to(site)}: {tag} asks {address}")
-            elif not parts.scheme and (why := _nowhere(site, path, parts.path, unquote(parts.fragment), read)):
+            elif not url.scheme and (why := _nowhere(site, path, url.path, unquote(url.fragment), read)):
                 wrong.append(f"{path.relative_to(site)}: {address}: {why}")
     return wrong
 

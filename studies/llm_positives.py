@@ -32,15 +32,15 @@ KEPT = Path(__file__).with_suffix(".tsv")
 FIELDS = ("recipe", "prompt", "image", "outcome", "from", "to")
 
 
-def answers(recipe: str, asked: argparse.Namespace) -> Iterator[tuple[str | None, ...]]:
+def answers(recipe: str, options: argparse.Namespace) -> Iterator[tuple[str | None, ...]]:
     """The rows that are kept, one for each answer, with FIELDS as heads."""
-    settings = LlmSettings(asked.llm, asked.llm_model, cache=str(asked.cache), timeout=600)
+    settings = LlmSettings(options.llm, options.llm_model, cache=str(options.cache), timeout=600)
     whole = llm_recipe(recipe, llm_for(settings))
-    for image, (text, *_) in read_groups(asked.shared)[: asked.limit]:
+    for image, (text, *_) in read_groups(options.shared)[: options.limit]:
         for slot in whole.slots:
             made = perturb_caption(replace(whole, slots=(slot,)), Caption(text))
-            found = [*((each, "kept") for each in made.positives), *made.dropped]
-            for each, why in found[:1]:
+            results = [*((each, "kept") for each in made.positives), *made.dropped]
+            for each, why in results[:1]:
                 prompt, outcome = slot.name.removeprefix("positive "), why.partition(":")[0]
                 yield recipe, prompt, image, outcome, each.edit.source, each.edit.to
 
@@ -51,9 +51,9 @@ def count() -> None:
     lines = []
     for (recipe, prompt), n in total.items():
         outcomes = Counter(row["outcome"] for row in rows if (row["recipe"], row["prompt"]) == (recipe, prompt))
-        for outcome, some in sorted(outcomes.items(), key=lambda pair: (pair[0] != "kept", -pair[1])):
-            low, high = wilson(some, n)
-            lines.append([prompt, outcome, str(n), str(some), f"{some / n:.1%} [{low:.1%}, {high:.1%}]"])
+        for outcome, number in sorted(outcomes.items(), key=lambda pair: (pair[0] != "kept", -pair[1])):
+            low, high = wilson(number, n)
+            lines.append([prompt, outcome, str(n), str(number), f"{number / n:.1%} [{low:.1%}, {high:.1%}]"])
     print(table(("prompt", "outcome", "answers", "n", "%"), lines, left=2))
 
 
@@ -68,15 +68,15 @@ def main() -> None:
     ask.add_argument("--llm-model", required=True)
     ask.add_argument("--cache", required=True, type=Path)
     ask.add_argument("--limit", type=int, default=300, help="photos")
-    asked = parser.parse_args()
-    if asked.verb == "count":
+    options = parser.parse_args()
+    if options.verb == "count":
         count()
         return
-    found = list(answers(asked.recipe, asked))
-    others = [row for row in read_rows(KEPT) if row["recipe"] != asked.recipe] if KEPT.exists() else []
+    rows = list(answers(options.recipe, options))
+    others = [row for row in read_rows(KEPT) if row["recipe"] != options.recipe] if KEPT.exists() else []
     with atomic_write(KEPT) as out:
         writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-        writer.writerows([FIELDS, *(row.values() for row in others), *found])
+        writer.writerows([FIELDS, *(row.values() for row in others), *rows])
     count()
 
 

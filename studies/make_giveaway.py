@@ -78,8 +78,8 @@ def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[dict[Propos
             yield {each: worth_of(chance) for each, chance in passed.items()}
         return
     for source in RECIPE.sources:
-        found = [each for each in source.synonyms(caption, target) if DIAL.allows(f"{each.by} {each.target}")]
-        changes = [(each, caption.text[each.start : each.end]) for each in found]
+        proposals = [each for each in source.synonyms(caption, target) if DIAL.allows(f"{each.by} {each.target}")]
+        changes = [(each, caption.text[each.start : each.end]) for each in proposals]
         listed = [(each, old) for each, old in changes if trivial_kind(old, each.to, each.by) is None]
         yield {each: max(1.0, change(old, each.to)) for each, old in listed}
 
@@ -97,16 +97,16 @@ def _kept(caption: Caption, kind: str, proposals: dict[Proposal, float]) -> list
 
 
 def slots_of(caption: Caption) -> list[Slot]:
-    found, any_positive = [], []
+    slots, any_positive = [], []
     for target in SECTIONS:
         for kind in ("positive", "negative"):
             kept = next(filter(None, (_kept(caption, kind, tier) for tier in _tiers(caption, kind, target))), [])
             if kept:
-                found.append(Slot(kind, "optional" if kind == "positive" else "always", [option for option, _ in kept]))
+                slots.append(Slot(kind, "optional" if kind == "positive" else "always", [option for option, _ in kept]))
                 any_positive += kept if kind == "positive" else []
     if any_positive:
         weights = plain_weights([proposal for _, proposal in any_positive], caption.text)
-        found.append(
+        slots.append(
             Slot(
                 "positive",
                 "last",
@@ -118,8 +118,8 @@ def slots_of(caption: Caption) -> list[Slot]:
         if candidate.edit.op != "replace":  # drawn without these weights, but its pairs count
             change = Counter(names(window(candidate.text, 0, len(candidate.text))))
             change.subtract(names(window(caption.text, 0, len(caption.text))))
-            found.append(Slot(candidate.kind, "always", [Option(1.0, {name: n for name, n in change.items() if n})]))
-    return found
+            slots.append(Slot(candidate.kind, "always", [Option(1.0, {name: n for name, n in change.items() if n})]))
+    return slots
 
 
 class Flow:
@@ -214,11 +214,11 @@ def _job(jobs: list[tuple[float, Caption]]) -> list[tuple[float, list[Slot]]]:
 def main() -> None:
     parser = arguments(__doc__, *HALVES)
     parser.add_argument("--workers", type=int, default=2)
-    given = parser.parse_args()
-    left, blocks = captions(given.shared), []
+    options = parser.parse_args()
+    left, blocks = captions(options.shared), []
     while block := list(islice(left, TOGETHER)):
         blocks.append(block)
-    listed = [one for part in each(_job, blocks, given.workers, "fork") for one in part]
+    listed = [result for part in each(_job, blocks, options.workers, "fork") for result in part]
     kept: dict[str, dict[str, int]] = {"negative": json.loads(gzip.decompress(OUT.read_bytes()))["negative"]}
     for kind, table in (("positive", "positive"), ("negative", "judged")):
         flow = Flow(listed, kind)

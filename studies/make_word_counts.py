@@ -20,15 +20,15 @@ WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
 
 def wanted_phrases() -> set[tuple[str, ...]]:
     """Every run of two to five words in the word lists, so that phrases get their counts too."""
-    found: set[tuple[str, ...]] = set()
+    phrases: set[tuple[str, ...]] = set()
     for name in ("compounds.txt", "synonyms.txt", "exclusive.txt"):
         for line in (LANGUAGE / name).read_text(encoding="utf-8").splitlines():
             for part in re.split(r"[~>,|/:\"]", line):
                 words = tuple(WORD.findall(part.lower()))
                 if 2 <= len(words) <= 5:
-                    found.add(words)
-                    found.add((*words[:-1], words[-1] + "s"))
-    return found
+                    phrases.add(words)
+                    phrases.add((*words[:-1], words[-1] + "s"))
+    return phrases
 
 
 def main() -> None:
@@ -36,12 +36,12 @@ def main() -> None:
     words: Counter[str] = Counter()
     phrases = wanted_phrases()
     for caption in (text for _, texts in learning(shared) for text in texts):
-        found = WORD.findall(caption.lower())
-        words.update(found)
+        tokens = WORD.findall(caption.lower())
+        words.update(tokens)
         for length in range(2, 6):
-            for start in range(len(found) - length + 1):
-                if tuple(found[start : start + length]) in phrases:
-                    words[" ".join(found[start : start + length])] += 1
+            for start in range(len(tokens) - length + 1):
+                if tuple(tokens[start : start + length]) in phrases:
+                    words[" ".join(tokens[start : start + length])] += 1
     kept = {word: number for word, number in sorted(words.items()) if number >= 2}
     print(f"{len(kept)} words and phrases, {write_packed(LANGUAGE / 'counts.json.gz', kept)} bytes")
 

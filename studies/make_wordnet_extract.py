@@ -63,14 +63,14 @@ def _records(path: Path) -> list[str]:
 
 
 def _tag_counts(path: Path) -> dict[tuple[str, str, int], int]:
-    found: dict[tuple[str, str, int], int] = {}
+    counts: dict[tuple[str, str, int], int] = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
         key, number, tagged = line.split()
         lemma, _, rest = key.partition("%")
         letter = {"1": "n", "2": "v", "3": "a", "5": "a"}.get(rest[0])
         if letter:
-            found[lemma, letter, int(number)] = int(tagged)
-    return found
+            counts[lemma, letter, int(number)] = int(tagged)
+    return counts
 
 
 def _synset(line: str, letter: str, wanted: set[str] | None) -> tuple[str, Synset]:

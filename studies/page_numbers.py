@@ -77,8 +77,8 @@ class Wrong(NamedTuple):
 def pages(root: Path) -> dict[str, str]:
     """README, the pages and the tables below docs/, by path."""
     files = sorted((root / TABLES).glob("*/*.tsv"))
-    found = [root / "README.md", *sorted((root / "docs").rglob("*.md")), *files]
-    return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in found}
+    paths = [root / "README.md", *sorted((root / "docs").rglob("*.md")), *files]
+    return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in paths}
 
 
 def printed(name: str) -> str | None:
@@ -104,55 +104,55 @@ def of_lane(names: Sequence[str]) -> dict[str, str]:
 
 def homes(texts: Mapping[str, str]) -> dict[str, str]:
     """Every home by name: its tables, or its blocks."""
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for page, text in texts.items():
         if page.endswith(".tsv"):
-            found.setdefault(Path(page).parent.name, []).append(read_tsv(text))
+            by_name.setdefault(Path(page).parent.name, []).append(read_tsv(text))
             continue
         for block in HOME.finditer(text):
             if block[1] not in FOLDERS:
-                found.setdefault(block[1], []).append(block[2])
-    return {name: "\n\n".join(blocks) for name, blocks in found.items()}
+                by_name.setdefault(block[1], []).append(block[2])
+    return {name: "\n\n".join(blocks) for name, blocks in by_name.items()}
 
 
 @lru_cache(64)
 def rows(home: str) -> list[tuple[list[str], list[str]]]:
     """(the heads of its table, its cells) of every row. Hundreds of quotes ask for them."""
     heads: list[str] = []
-    found = []
+    listed = []
     lines = home.replace("`", "").splitlines()
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
         if after.startswith("| ---"):
             heads = cells(line)
         elif line.startswith("|") and not line.startswith("| ---"):
-            found.append((heads, cells(line)))
-    return found
+            listed.append((heads, cells(line)))
+    return listed
 
 
 def quoted(home: str, about: str) -> list[str]:
     """The numbers that a quote names; ValueError where it names none, or several."""
     where, *how = about.replace("`", "").split("; ")
     *labels, column = where.split(" > ")
-    found = []
+    named = []
     for heads, row in rows(home):
         for path in (row, [heads[0], *row]):
             if path[: len(labels)] == labels and (column == "*" or column in heads):
                 skipped = len(labels) - (path is not row)
-                found.append(" ".join(row[skipped:]) if column == "*" else row[heads.index(column)])
-    if len(found) != 1:
-        raise ValueError(f"{where!r} names {len(found)} cells of its home, not one")
-    value, _, p = found[0].partition(" (p = ")
+                named.append(" ".join(row[skipped:]) if column == "*" else row[heads.index(column)])
+    if len(named) != 1:
+        raise ValueError(f"{where!r} names {len(named)} cells of its home, not one")
+    value, _, p = named[0].partition(" (p = ")
     numbers = NUMBER.findall(value)
     if "lost" in how:
-        numbers = [turned(one) for one in numbers]
+        numbers = [turned(number) for number in numbers]
         numbers[1:] = reversed(numbers[1:])  # the ends of the interval change places
     if chosen := [int(word) for word in how if word.isdigit()]:
         numbers = [numbers[place - 1] for place in chosen]
     said = [word == "significant" for word in how if word.endswith("significant")]
-    if said and said[0] != ("\\*" in found[0]):
-        raise ValueError(f"the page says {'' if said[0] else 'not '}significant, its home says otherwise: {found[0]}")
+    if said and said[0] != ("\\*" in named[0]):
+        raise ValueError(f"the page says {'' if said[0] else 'not '}significant, its home says otherwise: {named[0]}")
     if said and bool(p) != ("p" in how):
-        raise ValueError(f"a quote has `; p` and the corrected p where its home has it, and only there: {found[0]}")
+        raise ValueError(f"a quote has `; p` and the corrected p where its home has it, and only there: {named[0]}")
     return [*numbers, p.rstrip(")")] if p and said else numbers
 
 
@@ -167,7 +167,7 @@ def plain(number: str) -> str:
 def rewritten(text: str, known: Mapping[str, str], page: str, menu: bool) -> tuple[str, list[Wrong]]:
     """The page with the numbers that its quotes name, and where it had others; on the menu, a result must be quoted."""
     wrong: list[Wrong] = []
-    parts, done, held = [], 0, set()
+    pieces, done, covered = [], 0, set()
     for quote in QUOTE.finditer(text):
         line = text.count("\n", 0, quote.start()) + 1
         if quote[1] not in known:
@@ -178,30 +178,30 @@ def rewritten(text: str, known: Mapping[str, str], page: str, menu: bool) -> tup
         except ValueError as error:
             wrong.append(Wrong(page, line, str(error)))
             continue
-        numbers = [found for _, found in zip(wanted, NUMBER.finditer(text, quote.end()), strict=False)]
+        numbers = [match for _, match in zip(wanted, NUMBER.finditer(text, quote.end()), strict=False)]
         if len(numbers) < len(wanted):
             wrong.append(Wrong(page, line, f"no number after this comment ({quote[2]})"))
             continue
-        for found, value in zip(numbers, wanted, strict=True):
-            held.add(found.start())
-            if plain(found[0]) != plain(value):
-                where = text.count("\n", 0, found.start()) + 1
-                wrong.append(Wrong(page, where, f"the page says {found[0]}, {quote[1]} says {value} ({quote[2]})"))
+        for match, value in zip(numbers, wanted, strict=True):
+            covered.add(match.start())
+            if plain(match[0]) != plain(value):
+                where = text.count("\n", 0, match.start()) + 1
+                wrong.append(Wrong(page, where, f"the page says {match[0]}, {quote[1]} says {value} ({quote[2]})"))
                 signed = "+" * (value[0] not in "+-") + value
-                parts += [text[done : found.start()], signed if found[0][0] in "+-" else plain(value)]
-                done = found.end()
-    for found in RESULT.finditer(shown(text)) if menu else ():
-        first = NUMBER.search(text, found.start())
-        if first and first.start() not in held:
-            where = text.count("\n", 0, found.start()) + 1
-            wrong.append(Wrong(page, where, f"{found[0]} has no home: quote it from one"))
-    return "".join([*parts, text[done:]]), wrong
+                pieces += [text[done : match.start()], signed if match[0][0] in "+-" else plain(value)]
+                done = match.end()
+    for match in RESULT.finditer(shown(text)) if menu else ():
+        first = NUMBER.search(text, match.start())
+        if first and first.start() not in covered:
+            where = text.count("\n", 0, match.start()) + 1
+            wrong.append(Wrong(page, where, f"{match[0]} has no home: quote it from one"))
+    return "".join([*pieces, text[done:]]), wrong
 
 
 def shown(text: str) -> str:
     """The text alone: homes, comments and code are blanks of the same length."""
     for hidden in (HOME, SHOWN, re.compile(r"(?s)<!--.*?-->"), re.compile(r"(?s)```.*?```|`[^`\n]*`")):
-        text = hidden.sub(lambda found: re.sub(r"\S", " ", found[0]), text)
+        text = hidden.sub(lambda match: re.sub(r"\S", " ", match[0]), text)
     return text
 
 
@@ -209,17 +209,17 @@ def compared(text: str, page: str, outputs: Mapping[str, str]) -> tuple[str, lis
     """The page with its homes as their commands print them, and the lines that differ."""
     wrong: list[Wrong] = []
 
-    def block(found: re.Match[str]) -> str:
-        name, held = found[1], found[2]
-        start = text.count("\n", 0, found.start(2)) + 1
-        if not (name in COMMANDS and "DATA" not in COMMANDS[name]) and not DATED.search(held):
+    def block(match: re.Match[str]) -> str:
+        name, body = match[1], match[2]
+        start = text.count("\n", 0, match.start(2)) + 1
+        if not (name in COMMANDS and "DATA" not in COMMANDS[name]) and not DATED.search(body):
             wrong.append(
                 Wrong(page, start, f"{name} is not computed in CI: say on which day and at which commit it was")
             )
         if name not in outputs:
-            return found[0]
+            return match[0]
         out = without_tables(outputs[name]) if name in FOLDERS else outputs[name]
-        wanted, kept = out.splitlines(), held.splitlines()
+        wanted, kept = out.splitlines(), body.splitlines()
         if DATED.search(kept[-1]):
             wanted += ["", kept[-1]]
         for place in range(max(len(kept), len(wanted))):
@@ -227,9 +227,9 @@ def compared(text: str, page: str, outputs: Mapping[str, str]) -> tuple[str, lis
             if here != there:
                 wrong.append(Wrong(page, start + place, f"the page says\n{here}\n{COMMANDS[name]} prints\n{there}"))
         if wanted == kept:
-            return found[0]
+            return match[0]
         wanted[-1] = DATED.sub(lambda _: f"on {today()}", wanted[-1])  # a copy without git has no commit
-        return found[0].replace(held, "\n".join(wanted))
+        return match[0].replace(body, "\n".join(wanted))
 
     return HOME.sub(block, text), wrong
 
@@ -243,30 +243,30 @@ def files_of(name: str, output: str) -> dict[str, str]:
     return {f"{TABLES}/{name}/{file_name(rows[0][0])}": tsv(rows) for rows in tables_in(output)}
 
 
-def differing(found: dict[str, str], outputs: Mapping[str, str]) -> Iterator[Wrong]:
-    """The errors in the tables that are files, which are put right in `found`."""
+def differing(texts: dict[str, str], outputs: Mapping[str, str]) -> Iterator[Wrong]:
+    """The errors in the tables that are files, which are put right in `texts`."""
     for name in (name for name in FOLDERS if name in outputs):
         wanted = files_of(name, outputs[name])
         start = f"{TABLES}/{name}/"
-        for path in sorted({path for path in found if path.startswith(start)} | wanted.keys()):
-            here, there = (own.get(path, "").splitlines() for own in (found, wanted))
+        for path in sorted({path for path in texts if path.startswith(start)} | wanted.keys()):
+            here, there = (own.get(path, "").splitlines() for own in (texts, wanted))
             for line, pair in enumerate(zip_longest(here, there, fillvalue="nothing"), 1):
                 if pair[0] != pair[1]:
                     yield Wrong(path, line, f"the file says\n{pair[0]}\n{COMMANDS[name]} prints\n{pair[1]}")
-            found.pop(path, None)
-        found |= wanted
-    linked = "".join(text for page, text in found.items() if page.endswith(".md"))
-    for path in found:
+            texts.pop(path, None)
+        texts |= wanted
+    linked = "".join(text for page, text in texts.items() if page.endswith(".md"))
+    for path in texts:
         if path.endswith(".tsv") and f"tables/{'/'.join(Path(path).parts[-2:])})" not in linked:
             yield Wrong(path, 1, "no page links to it")
 
 
-def with_tables(text: str, page: str, found: Mapping[str, str]) -> tuple[str, list[Wrong]]:
+def with_tables(text: str, page: str, files: Mapping[str, str]) -> tuple[str, list[Wrong]]:
     """The page with the tables that it shows as their files have them."""
     wrong = []
 
     def block(shown: re.Match[str]) -> str:
-        table = read_tsv(found[f"{TABLES}/{shown[2]}.tsv"])
+        table = read_tsv(files[f"{TABLES}/{shown[2]}.tsv"])
         for line, pair in enumerate(zip_longest(shown[3].splitlines(), table.splitlines(), fillvalue="nothing")):
             if pair[0] != pair[1]:
                 where = text.count("\n", 0, shown.start(3)) + 1 + line
@@ -278,38 +278,38 @@ def with_tables(text: str, page: str, found: Mapping[str, str]) -> tuple[str, li
 
 def check(texts: Mapping[str, str], outputs: Mapping[str, str]) -> tuple[dict[str, str], list[Wrong]]:
     """All pages as they should be, and what is wrong with them. `outputs` are of the commands that ran."""
-    found = dict(texts)
-    wrong = list(differing(found, outputs))
+    corrected = dict(texts)
+    wrong = list(differing(corrected, outputs))
     for page in (page for page in texts if page.endswith(".md")):
-        found[page], more = with_tables(found[page], page, found)
-        found[page], printed = compared(found[page], page, outputs)
-        wrong += more + printed
-    known = homes(found) | {name: outputs[name] for name in ON_NO_PAGE if name in outputs}
+        corrected[page], errors = with_tables(corrected[page], page, corrected)
+        corrected[page], printed = compared(corrected[page], page, outputs)
+        wrong += errors + printed
+    known = homes(corrected) | {name: outputs[name] for name in ON_NO_PAGE if name in outputs}
     menu = {"README.md", *(f"docs/{page}" for page in re.findall(r": (\S+\.md)$", MENU.read_text(), re.MULTILINE))}
-    for page, text in [own for own in found.items() if own[0].endswith(".md")]:
-        found[page], more = rewritten(text, known, page, page in menu)
-        wrong += more
-    return found, wrong
+    for page, text in [own for own in corrected.items() if own[0].endswith(".md")]:
+        corrected[page], errors = rewritten(text, known, page, page in menu)
+        wrong += errors
+    return corrected, wrong
 
 
 def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--write", action="store_true", help="write the numbers into the pages")
-    given = parser.parse_args()
+    options = parser.parse_args()
     outputs = {name: out for lane in each(of_lane, LANES, len(LANES), "fork") for name, out in lane.items()}
     before = pages(ROOT)
-    found, wrong = check(before, outputs)
-    if given.write:
-        for page in before.keys() - found.keys():
+    corrected, wrong = check(before, outputs)
+    if options.write:
+        for page in before.keys() - corrected.keys():
             (ROOT / page).unlink()
-        for page, text in found.items():
+        for page, text in corrected.items():
             if text != before.get(page):
                 (ROOT / page).parent.mkdir(parents=True, exist_ok=True)
                 with atomic_write(ROOT / page) as handle:
                     handle.write(text)
-        wrong = check(found, outputs)[1]  # what writing cannot put right
-    for one in wrong:
-        print(one, file=sys.stderr)
+        wrong = check(corrected, outputs)[1]  # what writing cannot put right
+    for error in wrong:
+        print(error, file=sys.stderr)
     missing = ", ".join(sorted(COMMANDS.keys() - outputs.keys()))
     print(f"{len(wrong)} numbers differ" + f" (not computed again, for want of {SHARED}: {missing})" * bool(missing))
     return 1 if wrong else 0

@@ -39,8 +39,8 @@ Edits = list[tuple[str, str]]  # (kind, substitution)
 def main() -> None:
     parser = arguments(__doc__, *HALVES)
     parser.add_argument("--precision", type=float, default=0.92)
-    parser.add_argument("--curve", type=lambda text: [float(one) for one in text.split(",")])
-    parser.add_argument("--caps", type=lambda text: [int(one) for one in text.split(",")])
+    parser.add_argument("--curve", type=lambda text: [float(number) for number in text.split(",")])
+    parser.add_argument("--caps", type=lambda text: [int(number) for number in text.split(",")])
     parser.add_argument("--limit", type=int, help="images")
     parser.add_argument("--llm", help="address of a server")
     parser.add_argument("--llm-model")
@@ -54,11 +54,11 @@ def main() -> None:
     if options.curve:
         lines = []
         for precision in options.curve:
-            found = [made for _, made in write_edits(groups, precision)]
-            mix = mix_of(found)
-            swapped = [any(each.edit.op != "replace" for each in one.negatives) for one in found]
-            listed = [one.negatives for one in found], swapped, [one.positives for one in found]
-            cells = [sum(map(bool, having)) / len(found) for having in listed]
+            written = [made for _, made in write_edits(groups, precision)]
+            mix = mix_of(written)
+            swapped = [any(each.edit.op != "replace" for each in edits.negatives) for edits in written]
+            listed = [edits.negatives for edits in written], swapped, [edits.positives for edits in written]
+            cells = [sum(map(bool, having)) / len(written) for having in listed]
             told = [expected(mix, kind) or 0.0 for kind in ("negative", "positive")]
             lines.append([str(precision), *(f"{cell:.1%}" for cell in (*cells, *told))])
         expects = ("expected of negatives", "expected of positives")
@@ -67,19 +67,19 @@ def main() -> None:
     began = time.process_time()
     made = write_edits(groups, options.precision)
     spent, count = time.process_time() - began, len(made)
-    items = [item_of(f"{place}", found, caption.text) for place, (caption, found) in enumerate(made)]
+    items = [item_of(f"{place}", edits, caption.text) for place, (caption, edits) in enumerate(made)]
     images = [image for image, texts in groups for _ in texts]
     print(f"{count:,} captions of {len(groups):,} images; {1000 * spent / count:.2f} ms of CPU a caption")
     if options.caps:
         _print_caps(items, images, options.caps)
     for name, number in sorted(Counter(name for item in items for name in _kinds(item)).items()):
         print(f"  {number:7,} {number / count:6.1%}  {name}")
-    print("\n".join(described(mix_of([found for _, found in made]), count, sum(len(item.positives) for item in items))))
+    print("\n".join(described(mix_of([edits for _, edits in made]), count, sum(len(item.positives) for item in items))))
     print(f"lookup, both kinds alike: {lookup_rate(*in_halves(items, images)):.1%} right")
     for name, numbers in separability(items[:: max(1, count // 4000)]).items():
         if numbers is not None:
-            one, two = (numbers[how]["accuracy"] for how in ("unpaired", "paired"))
-            print(f"words alone, {name}: {one:.1%} one text, {two:.1%} of two")
+            single, paired = (numbers[how]["accuracy"] for how in ("unpaired", "paired"))
+            print(f"words alone, {name}: {single:.1%} one text, {paired:.1%} of two")
 
 
 def read_groups(shared: Path) -> list[tuple[str, list[str]]]:
@@ -93,20 +93,20 @@ def write_edits(groups: list[tuple[str, list[str]]], precision: float) -> list[t
 
 
 def _print_llm(groups: list[tuple[str, list[str]]], precision: float, writer: LlmWriter) -> None:
-    both = balanced(precision, writer)
-    recipes = {"lists": balanced(precision), "model": dataclasses.replace(both, sources=(writer,)), "both": both}
+    mixed = balanced(precision, writer)
+    recipes = {"lists": balanced(precision), "model": dataclasses.replace(mixed, sources=(writer,)), "both": mixed}
     captions = [Caption(text, tuple(others)) for _, (text, *others) in groups]
-    found = {name: [perturb_caption(recipe, one) for one in captions] for name, recipe in recipes.items()}
-    for caption, one in zip(captions, found["model"], strict=True):
-        for each in (*one.positives, *one.negatives):
+    by_recipe = {name: [perturb_caption(recipe, caption) for caption in captions] for name, recipe in recipes.items()}
+    for caption, edits in zip(captions, by_recipe["model"], strict=True):
+        for each in (*edits.positives, *edits.negatives):
             if each.edit.by == writer.name:
                 print(f"{each.kind}, expected {each.expected:.2f}: {caption.text} => {each.text}")
-    asked = [each for caption in captions for target in SECTIONS for each in writer.contrasts(caption, target)]
-    print(f"{len(captions):,} captions; {len(asked):,} proposals of wrong words by the model")
+    proposals = [each for caption in captions for target in SECTIONS for each in writer.contrasts(caption, target)]
+    print(f"{len(captions):,} captions; {len(proposals):,} proposals of wrong words by the model")
     lines = []
-    for name, made in found.items():
+    for name, made in by_recipe.items():
         cells = (
-            sum(any(each.edit.op == "replace" for each in getattr(one, kind)) for one in made) / len(made)
+            sum(any(each.edit.op == "replace" for each in getattr(edits, kind)) for edits in made) / len(made)
             for kind in ("negatives", "positives")
         )
         lines.append([name, *(f"{cell:.1%}" for cell in cells)])
@@ -129,14 +129,14 @@ def in_halves(items: list[Item], images: list[str]) -> tuple[Edits, Edits]:
         half = halves[zlib.crc32(f"lookup{image}".encode()) % 2]
         for kind in TEXT_KINDS:
             named = (substitution(kind, text) for text in getattr(item, kind))
-            half += [(kind.removesuffix("s"), f"{found[1]} -> {found[2]}") for found in named if found]
+            half += [(kind.removesuffix("s"), f"{match[1]} -> {match[2]}") for match in named if match]
     return halves
 
 
-def mix_of(found: list[Perturbed]) -> dict[str, dict[str, int]]:
+def mix_of(edited: list[Perturbed]) -> dict[str, dict[str, int]]:
     mix = Mix()
-    for one in found:
-        mix.add(one)
+    for edits in edited:
+        mix.add(edits)
     return mix.to_json()
 
 
@@ -149,24 +149,24 @@ def item_of(name: str, made: Perturbed, caption: str) -> Item:
 
 def _kinds(item: Item) -> set[str]:
     """The kinds of texts and edits that the item has."""
-    found = {f"a {kind.removesuffix('s')}" for kind in TEXT_KINDS if getattr(item, kind)}
+    kinds = {f"a {kind.removesuffix('s')}" for kind in TEXT_KINDS if getattr(item, kind)}
     for kind in TEXT_KINDS:
         edits = [text.edit for text in getattr(item, kind)]
-        found |= {f"{kind.removesuffix('s')} {e.op} {e.target if e.op == 'replace' else ''}" for e in edits}
-        found |= {f"a {kind.removesuffix('s')} that is no replaced word" for e in edits if e.op != "replace"}
-    if {"a positive that is no replaced word", "a negative that is no replaced word"} <= found:
-        found.add("both that are no replaced word")
-    return found
+        kinds |= {f"{kind.removesuffix('s')} {e.op} {e.target if e.op == 'replace' else ''}" for e in edits}
+        kinds |= {f"a {kind.removesuffix('s')} that is no replaced word" for e in edits if e.op != "replace"}
+    if {"a positive that is no replaced word", "a negative that is no replaced word"} <= kinds:
+        kinds.add("both that are no replaced word")
+    return kinds
 
 
-def lookup_rate(learned: Edits, asked: Edits) -> float:
+def lookup_rate(learned: Edits, tested: Edits) -> float:
     """How often a lookup is right; positives and negatives count alike."""
     table: dict[str, Counter[str]] = {}
     for kind, pair in learned:
         table.setdefault(pair, Counter())[kind] += 1
     rates = []
     for kind in ("positive", "negative"):
-        mine = [pair for which, pair in asked if which == kind]
+        mine = [pair for which, pair in tested if which == kind]
         known = [table[pair] for pair in mine if pair in table]
         other = "negative" if kind == "positive" else "positive"
         right = sum(1.0 if c[kind] > c[other] else 0.5 if c[kind] == c[other] else 0.0 for c in known)

@@ -76,14 +76,14 @@ class Edited(NamedTuple):
 def groups(corpus: str, shared: Path) -> list[tuple[str, list[str]]]:
     """(image, captions) of the part that nothing was learned from, less what was read before."""
     if corpus == "flickr8k":
-        found = list(flickr(shared, learned=False).items())
+        listed = list(flickr(shared, learned=False).items())
     elif corpus == "karpathy":
         records = coco(shared / "coco" / "karpathy_test_first_half.json", learned=False)
-        found = [(str(r["image"]), [str(text) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
+        listed = [(str(r["image"]), [str(text) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
     else:
-        found = list(train2017(shared, learned=False).items())
+        listed = list(train2017(shared, learned=False).items())
     read = {row["image"] for row in read_rows(READ_BEFORE)}
-    return [(image, texts) for image, texts in found if image not in read]
+    return [(image, texts) for image, texts in listed if image not in read]
 
 
 def ours(corpus: str, shared: Path, seed: int, count: int, wanted: dict[str, int]) -> Iterator[Edited]:
@@ -108,9 +108,9 @@ def ours(corpus: str, shared: Path, seed: int, count: int, wanted: dict[str, int
         seen += len(pairs)
     for sort, by_image in by_sort.items():
         images = rng.sample(sorted(by_image), len(by_image))
-        found = [rng.choice(by_image[image]) for image in images[: wanted.get(sort, 0)]]
-        print(f"{sort}: {len(by_image):,} photos have one; {len(found)} of {wanted.get(sort, 0)} taken")
-        yield from found
+        taken = [rng.choice(by_image[image]) for image in images[: wanted.get(sort, 0)]]
+        print(f"{sort}: {len(by_image):,} photos have one; {len(taken)} of {wanted.get(sort, 0)} taken")
+        yield from taken
 
 
 DIALS = (0.92, 0.85, 0.97)
@@ -138,13 +138,13 @@ def of_domains(files: dict[str, Path], seed: int) -> Iterator[Edited]:
     """Positives of captions without others, at the default dial."""
     for name, path in files.items():
         lines = [" ".join(line.split()) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        rng, found = random.Random(f"{name} {seed}"), 0
+        rng, taken = random.Random(f"{name} {seed}"), 0
         for place in rng.sample(range(len(lines)), len(lines)):
-            if found == DOMAIN:
+            if taken == DOMAIN:
                 break
             (made,) = perturb_captions(balanced(), [Caption(lines[place])], seed)
             if made.positives:
-                each, found = rng.choice(made.positives), found + 1
+                each, taken = rng.choice(made.positives), taken + 1
                 row = (f"{name}/{place}", lines[place], each.text, (), each.edit.source or "", each.edit.to or "")
                 yield Edited(name, "domain positive", *row)
 
@@ -172,11 +172,11 @@ def anchors(shared: Path, seed: int, wanted: dict[str, int]) -> Iterator[Edited]
 def sheet(
     corpus: str, shared: Path, seed: int, out: Path, captions: int, wanted: dict[str, int], domains: dict[str, Path]
 ) -> None:
-    found: dict[tuple[str, str], Edited] = {}
+    by_text: dict[tuple[str, str], Edited] = {}
     made = ours(corpus, shared, seed, captions, wanted), of_domains(domains, seed), anchors(shared, seed, wanted)
     for row in itertools.chain(*made):
-        found.setdefault((row.caption, row.text), row)  # an edit of two sorts is read once
-    write_sheet(list(found.values()), seed, out)
+        by_text.setdefault((row.caption, row.text), row)  # an edit of two sorts is read once
+    write_sheet(list(by_text.values()), seed, out)
 
 
 def write_sheet(rows: list[Edited], seed: int, out: Path) -> None:
@@ -200,7 +200,7 @@ def count(key: Path, readers: Sequence[Path]) -> None:
     rows = read_rows(key)
     verdicts = [_verdicts(path, len(rows)) for path in readers]
     for row in rows:
-        said = [one[int(row["number"])] for one in verdicts]
+        said = [reader[int(row["number"])] for reader in verdicts]
         row |= {f"reader{place}": verdict for place, (verdict, _) in enumerate(said, 1)}
         row["why"] = "; ".join(why for _, why in said)
     counted(rows)
@@ -229,22 +229,22 @@ def counted(rows: list[dict[str, str]]) -> None:
 
 def _verdicts(path: Path, count: int) -> dict[int, tuple[str, str]]:
     """Pass or fail, and why."""
-    found = {}
+    verdicts = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         number, verdict, why, *_ = [*line.split("\t"), ""]
         if verdict not in ("pass", "fail"):
             raise SystemExit(f"{path}: number {number} has {verdict!r}, expected pass or fail")
-        found[int(number)] = verdict, why
-    if missing := set(range(1, count + 1)) - set(found):
+        verdicts[int(number)] = verdict, why
+    if missing := set(range(1, count + 1)) - set(verdicts):
         raise SystemExit(f"{path}: no verdict for {sorted(missing)[:20]}, {len(missing)} in all")
-    return found
+    return verdicts
 
 
 def _numbers(text: str) -> dict[str, int]:
-    found = {sort.strip(): int(number) for sort, number in (part.split("=") for part in text.split(","))}
-    if unknown := sorted(found.keys() - WANTED.keys()):
+    numbers = {sort.strip(): int(number) for sort, number in (part.split("=") for part in text.split(","))}
+    if unknown := sorted(numbers.keys() - WANTED.keys()):
         raise argparse.ArgumentTypeError(f"no sort {unknown}; there are {', '.join(WANTED)}")
-    return found
+    return numbers
 
 
 def main() -> None:

@@ -97,8 +97,8 @@ def vl_compo(data: Path) -> dict[str, float]:
 def _winoground(data: Path) -> str:
     rows = []
     for name, title in WINOGROUND.items():
-        found = winoground(data, name)
-        shown = [percent(found, part, 2) for part in ("text", "image", "group")]
+        result = winoground(data, name)
+        shown = [percent(result, part, 2) for part in ("text", "image", "group")]
         rows.append([title, *shown, " / ".join(PRINTED["winoground, paper"][name])])
     return table(("model", "text", "image", "group", "printed"), rows)
 
@@ -108,17 +108,17 @@ def _valse(data: Path) -> str:
     rows = []
     for place, split in enumerate(VALSE):
         row = [split, f"{VALSE[split]:,}"]
-        for name, found in models.items():
-            row += [percent(found.by["split"][split], "original"), PRINTED["valse"][name][place]]
+        for name, result in models.items():
+            row += [percent(result.by["split"][split], "original"), PRINTED["valse"][name][place]]
         rows.append(row)
     for label, numbers in (("mean of the 11 (VALSE's rule)", "headline"), ("mean over items", "overall")):
         row = [label, "7,702"]
-        for name, found in models.items():
+        for name, result in models.items():
             mean = PRINTED["valse"][name][-1] if numbers == "overall" else ""
-            row += [percent(getattr(found, numbers), "original"), mean]
+            row += [percent(getattr(result, numbers), "original"), mean]
         rows.append(row)
-    one, other = VALSE_MODELS.values()
-    return table(("instrument", "n", one, "printed", other, "printed"), rows)
+    first, second = VALSE_MODELS.values()
+    return table(("instrument", "n", first, "printed", second, "printed"), rows)
 
 
 def _wordings(data: Path) -> str:
@@ -126,8 +126,8 @@ def _wordings(data: Path) -> str:
     rows = []
     for cropped in (False, True):
         for name, title in PREDICATE_NOUN.items():
-            found = predicate_noun(data, name, cropped)
-            paper, first = found.overall, found.by["split"]["first"]
+            result = predicate_noun(data, name, cropped)
+            paper, first = result.overall, result.by["split"]["first"]
             rows.append(
                 [
                     f"{title}, {'cropped' if cropped else 'whole'}",
@@ -158,22 +158,22 @@ def _against_first(data: Path) -> str:
 def _bivlc(data: Path) -> str:
     rows = []
     for name, title in BIVLC.items():
-        found, parts = bivlc(data, name), ("text", "image", "group")
-        shown = [percent(found.overall, part, 2) for part in parts]
+        result, parts = bivlc(data, name), ("text", "image", "group")
+        shown = [percent(result.overall, part, 2) for part in parts]
         rows.append([title, *shown, " / ".join(PRINTED["bivlc"][name])])
         for kind in ("replace", "swap", "add"):
-            one = found.by["type"][kind]
-            rows.append([f"{title}, {kind} ({one.n:,})", *(percent(one, part, 2) for part in parts), ""])
+            numbers = result.by["type"][kind]
+            rows.append([f"{title}, {kind} ({numbers.n:,})", *(percent(numbers, part, 2) for part in parts), ""])
     return table(("model", "text (I2T)", "image (T2I)", "group", "printed"), rows)
 
 
 def _sugarcrepe(data: Path) -> str:
-    found, printed = sugarcrepe(data), vl_compo(data)
+    result, printed = sugarcrepe(data), vl_compo(data)
     rows = []
-    for split, numbers in found.by["split"].items():
+    for split, numbers in result.by["split"].items():
         theirs = next((value for name, value in printed.items() if name.replace("-", "_") == split), None)
         rows.append([split, f"{numbers.n:,}", percent(numbers, "original"), "" if theirs is None else f"{theirs:.2f}"])
-    rows.append(["all pairs", f"{found.overall.n:,}", percent(found.overall, "original"), f"{SUGARCREPE_BIVLC:.2f}"])
+    rows.append(["all pairs", f"{result.overall.n:,}", percent(result.overall, "original"), f"{SUGARCREPE_BIVLC:.2f}"])
     return table(("type", "n", "CLIP (ViT-B/32), outcomes only", "printed"), rows)
 
 
@@ -181,9 +181,9 @@ def _vsr(data: Path) -> str:
     rows = []
     for wording, title in REWORDED.items():
         for model, name in QWEN.items():
-            found = vsr(data, model, wording)
-            cells = [percent(found, metric) for metric in ("original", "augmented", "brittleness")]
-            rows.append([f"{name}, {title}", f"{found.n:,}", *cells])
+            result = vsr(data, model, wording)
+            cells = [percent(result, metric) for metric in ("original", "augmented", "brittleness")]
+            rows.append([f"{name}, {title}", f"{result.n:,}", *cells])
     return table(("model, wordings", "n", "right in the first", "right in both", "right in one"), rows)
 
 

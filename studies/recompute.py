@@ -33,16 +33,16 @@ class Cell(NamedTuple):
 
 def cells(folder: Path) -> list[Cell]:
     """The cells of the tables of models in a folder; a head without the number of items."""
-    found = []
+    listed = []
     for path in sorted(folder.glob("*.tsv")):
         first, *rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
         heads = [re.sub(r" \((n = [\d,]+|–).*\)$", "", head) for head in first]
-        found += [
+        listed += [
             Cell(path.stem, row[0], head, shown)
             for row in rows if heads[0] == "model"
             for head, shown in zip(heads[1:], row[1:], strict=True)
         ]  # fmt: skip
-    return found
+    return listed
 
 
 def outcome(over: Any, positive: Any, metric: str) -> Any:
@@ -114,10 +114,10 @@ def measured(kept: Kept, model: str, column: str, metric: str) -> tuple[list[flo
     spread = np.empty(RESAMPLES)
     for turn in range(RESAMPLES):
         times = np.bincount(rng.integers(0, len(names), len(names)), minlength=len(names))
-        pairs = [(one, times[place]) for one, place in zip(groups, places, strict=True)]
-        spread[turn] = np.mean([one @ weights / weights.sum() for one, weights in pairs if weights.any()])
+        pairs = [(group, times[place]) for group, place in zip(groups, places, strict=True)]
+        spread[turn] = np.mean([group @ weights / weights.sum() for group, weights in pairs if weights.any()])
     low, high = np.quantile(spread, [0.025, 0.975])
-    return [float(np.mean([one.mean() for one in groups])), float(low), float(high)], min(map(len, groups))
+    return [float(np.mean([group.mean() for group in groups])), float(low), float(high)], min(map(len, groups))
 
 
 def again(cell: Cell, kept: Kept, model: str) -> tuple[bool, str]:
@@ -126,15 +126,15 @@ def again(cell: Cell, kept: Kept, model: str) -> tuple[bool, str]:
     printed = [float(part) for part in SHOWN.fullmatch(cell.shown).groups()]  # type: ignore[union-attr]
     scale, digits = (1, 3) if metric in TEXTS.values() else (100, 1)
     shares, least = measured(kept, model, column, metric)
-    found = [scale * value for value in shares]
+    computed = [scale * value for value in shares]
     rounding = 0.6 * 10**-digits
     # Two bootstraps differ by chance, and a share moves in steps of one item; 99% in place of 95% would differ by
     # 0.16 of the width. A share of none or all has an interval of another kind.
-    apart = rounding + 0.08 * (found[2] - found[1]) + (scale / least / 2 if scale == 100 else 0)
-    whole = scale == 100 and found[0] in (0.0, 100.0)
-    gaps = [abs(a - b) for a, b in zip(printed, found, strict=True)]
+    apart = rounding + 0.08 * (computed[2] - computed[1]) + (scale / least / 2 if scale == 100 else 0)
+    whole = scale == 100 and computed[0] in (0.0, 100.0)
+    gaps = [abs(a - b) for a, b in zip(printed, computed, strict=True)]
     fine = gaps[0] <= rounding and (whole or max(gaps[1:]) <= apart)
-    return fine, f"{found[0]:.{digits}f} [{found[1]:.{digits}f}, {found[2]:.{digits}f}]"
+    return fine, f"{computed[0]:.{digits}f} [{computed[1]:.{digits}f}, {computed[2]:.{digits}f}]"
 
 
 def main() -> int:
@@ -150,17 +150,17 @@ def main() -> int:
     with np.load(options.scores) as file:
         kept = {name: file[name] for name in file.files}
     models = {label.replace("`", ""): name for name, label in kept["models"].tolist()}
-    there = [
+    known = [
         cell for cell in cells(options.tables)
         if cell.row in models and SHOWN.fullmatch(cell.shown) and asked(cell)[0] in GROUPS
     ]  # fmt: skip
-    chosen = [there[place] for place in np.random.default_rng(options.seed).permutation(len(there))[: options.cells]]
+    chosen = [known[place] for place in np.random.default_rng(options.seed).permutation(len(known))[: options.cells]]
     wrong = 0
     for cell in chosen:
         fine, said = again(cell, kept, models[cell.row])
         wrong += not fine
         print(f"{'same' if fine else 'DIFFERS'}: {cell}, recomputed {said}")
-    print(f"{len(chosen) - wrong} of {len(chosen)} cells are what the scores give ({len(there):,} can be recomputed)")
+    print(f"{len(chosen) - wrong} of {len(chosen)} cells are what the scores give ({len(known):,} can be recomputed)")
     return 1 if wrong or not chosen else 0
 
 

@@ -32,9 +32,9 @@ _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="u
 
 def _words(text: str) -> frozenset[str]:
     """Words parted by commas; @name stands for the words of a set."""
-    found = [part.strip() for part in text.split(",")]
-    shared = [words(part[1:]) for part in found if part.startswith("@")]
-    return frozenset(part for part in found if not part.startswith("@")).union(*shared)
+    entries = [part.strip() for part in text.split(",")]
+    shared = [words(part[1:]) for part in entries if part.startswith("@")]
+    return frozenset(part for part in entries if not part.startswith("@")).union(*shared)
 
 
 def words(name: str) -> frozenset[str]:
@@ -85,10 +85,10 @@ class Record:
         return self.caption[start : len(self.caption) - end], self.negative[start : len(self.negative) - end], start
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def _common(first: Sequence[str], second: Sequence[str]) -> int:
     """How many words at the start are the same."""
     return next(
-        (count for count, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+        (count for count, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
     )
 
 
@@ -98,7 +98,7 @@ def tie(record: Record) -> str | None:
 
 def garbled(record: Record) -> str | None:
     pairs = zip(record.caption, record.caption[1:], strict=False)
-    return "garbled" if any(one == two for one, two in pairs) else None
+    return "garbled" if any(word == following for word, following in pairs) else None
 
 
 def compound(record: Record) -> str | None:
@@ -290,12 +290,12 @@ def _is_written(negative: str, caption: str, captions: set[str]) -> bool:
 
 def as_json(items: Sequence[Item]) -> str:
     """clean.json of these items: a line for every record that is dropped or lacks an article."""
-    found = judge(items)
+    judgement = judge(items)
     splits = itertools.groupby(items, lambda item: item.tags["split"])
     tables: dict[str, Mapping[str, str | tuple[object, ...]]] = {
         "sha256": {split: fingerprint(list(group)) for split, group in splits},
-        "dropped": found.dropped,
-        "lost article": found.lost,
+        "dropped": judgement.dropped,
+        "lost article": judgement.lost,
     }
     rows = {
         name: ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in table.items())

@@ -35,25 +35,25 @@ def main(repetitions: int) -> None:
     for seeds in (2, 3, 5):
         for of_seeds, of_images in ((0.0, 0.0), (0.0, 1.0), (0.3, 0.0), (0.2, 0.7)):
             rng = np.random.default_rng(1)
-            held = np.zeros(2)
-            found, widths = [], []
+            covered = np.zeros(2)
+            differences, widths = [], []
             for _ in range(repetitions):
                 base, own = (rng.normal(0, spread, IMAGES).repeat(ITEMS // IMAGES) for spread in (1, of_images))
                 first, second = (
-                    [run(base + more + rng.normal(0, of_seeds) + rng.normal(0, 1, ITEMS) > 0) for _ in range(seeds)]
-                    for more in (0, own)
+                    [run(base + shift + rng.normal(0, of_seeds) + rng.normal(0, 1, ITEMS) > 0) for _ in range(seeds)]
+                    for shift in (0, own)
                 )
                 tested = compare_models(first, second, resamples=RESAMPLES)
                 plain = difference(first, second, resamples=RESAMPLES)
                 for place, change in enumerate((tested["original"], plain["original"])):
                     assert change is not None
-                    held[place] += change.interval.low <= 0 <= change.interval.high
+                    covered[place] += change.interval.low <= 0 <= change.interval.high
                     if place == 0:
-                        found.append(change.difference)
+                        differences.append(change.difference)
                         widths.append((change.interval.high - change.interval.low) / 2)
-            both, images = 100 * held / repetitions
-            width = np.mean(widths) / (1.96 * np.std(found))
-            numbers = (f"{one:.1f}" for one in (both, images, width))
+            both, images = 100 * covered / repetitions
+            width = np.mean(widths) / (1.96 * np.std(differences))
+            numbers = (f"{value:.1f}" for value in (both, images, width))
             lines.append([str(seeds), f"{of_seeds:g}", f"{of_images:g}", *numbers])
     heads = ("seeds a side", "spread of seeds", "spread of images", "seeds and images", "images only", "width")
     show(heads, lines, left=0)

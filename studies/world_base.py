@@ -65,36 +65,36 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=world.PRETRAINING[name])
     parser.add_argument("--device", default="auto")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
-    given = parser.parse_args()
-    out: Path = given.out
+    options = parser.parse_args()
+    out: Path = options.out
     started = time.monotonic()
 
     seed, warmup = (int(world.PRETRAINING[name]) for name in ("seed", "warmup_steps"))
     world.save(world.build_model(seed), out / "untrained")
-    part = pretraining_part(given.scenes)
+    part = pretraining_part(options.scenes)
     print(f"{len(part.items):,} pictures drawn after {time.monotonic() - started:.0f} s", flush=True)
-    untrained = load_model(f"hf:{out / 'untrained'}", device=given.device)
+    untrained = load_model(f"hf:{out / 'untrained'}", device=options.device)
     assert isinstance(untrained, ClipModel)
     folder = train(
-        world.pretraining("world_base", given.steps, given.batch, min(warmup, given.steps), seed),
+        world.pretraining("world_base", options.steps, options.batch, min(warmup, options.steps), seed),
         [part],
         untrained,
         out / "run",
         # compiling takes longer than so small a model gains by it
-        hardware=Hardware(given.device, given.workers, compiled=False),
+        hardware=Hardware(options.device, options.workers, compiled=False),
     )
     trained = time.monotonic()
     print(f"trained after {trained - started:.0f} s", flush=True)
 
-    base = load_model(f"hf:{folder}", device=given.device)
-    found = {}
+    base = load_model(f"hf:{folder}", device=options.device)
+    by_test = {}
     for test in (*TESTS, *UNSEEN):
         items = list(world_items("validation", VALIDATION, 0, (test,)))
         write_world(items, out / "world", f"validation-{test}")
-        found[test] = evaluate(base, items, images=out / "world", name=f"validation-{test}").numbers
-        line = "  ".join(f"{name} {100 * value:.1f}" for name in SHARES if (value := found[test][name]) is not None)
+        by_test[test] = evaluate(base, items, images=out / "world", name=f"validation-{test}").numbers
+        line = "  ".join(f"{name} {100 * value:.1f}" for name in SHARES if (value := by_test[test][name]) is not None)
         print(f"{test:20} {line}")
-    scores = {test: numbers.model_dump(mode="json") for test, numbers in found.items()}
+    scores = {test: numbers.model_dump(mode="json") for test, numbers in by_test.items()}
     write_json(out / "validation.json", {"seconds": round(trained - started), "scores": scores})
 
 

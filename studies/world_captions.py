@@ -54,8 +54,8 @@ NOISE = Noise()
 def noisy_caption(scene: Scene, rng: Random, noise: Noise = NOISE) -> str:
     sentence = noisy_sentence(scene, rng, noise)
     words = text(_with_rare_words(sentence, rng, noise.rare)).split()
-    one = len(sentence.things) == 1
-    shuffled = noise.shuffled_relation if sentence.relation else noise.shuffled_one if one else noise.shuffled
+    alone = len(sentence.things) == 1
+    shuffled = noise.shuffled_relation if sentence.relation else noise.shuffled_one if alone else noise.shuffled
     if rng.random() < shuffled:
         words = [word for word in words if word not in ARTICLES]
         rng.shuffle(words)

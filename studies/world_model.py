@@ -61,12 +61,12 @@ def merges() -> tuple[tuple[str, str], ...]:
     By hand because the trainer of `tokenizers` breaks ties by hash order: another vocabulary on every run.
     """
     words = [[*word[:-1], word[-1] + "</w>"] for word in vocabulary()]
-    found: list[tuple[str, str]] = []
+    learned: list[tuple[str, str]] = []
     while pairs := Counter(pair for word in words for pair in pairwise(word)):
         best = min(pairs, key=lambda pair: (-pairs[pair], pair))
-        found.append(best)
+        learned.append(best)
         words = [_merged(word, best) for word in words]
-    return tuple(found)
+    return tuple(learned)
 
 
 def _merged(pieces: list[str], pair: tuple[str, str]) -> list[str]:

@@ -48,24 +48,24 @@ def on_photos(tower: str) -> dict[str, dict[str, float]]:
     """Row -> column -> points against captions alone, means over the bases that both models start from."""
 
     def change(name: str, keys: Sequence[str]) -> float:
-        own, control = (kept.found_of(tower, one, kept.seeds(tower, name, "control")) for one in (name, "control"))
+        own, control = (kept.found_of(tower, model, kept.seeds(tower, name, "control")) for model in (name, "control"))
         return float(np.mean([[a[key] - b[key] for key in keys] for a, b in zip(own, control, strict=True)]))
 
-    there = {row: name for row, name in PHOTOS.items() if name in kept.models(tower)}
-    return {row: {column: change(name, keys) for column, keys in KEYS.items()} for row, name in there.items()}
+    known = {row: name for row, name in PHOTOS.items() if name in kept.models(tower)}
+    return {row: {column: change(name, keys) for column, keys in KEYS.items()} for row, name in known.items()}
 
 
 def on_world(models: Models, story: Story) -> dict[str, dict[str, float]]:
-    control = {one.title: value_of(models[CONTROL.label], one)[0] for one in story.columns}
+    control = {column.title: value_of(models[CONTROL.label], column)[0] for column in story.columns}
     return {
-        label: {one.title: 100 * (value_of(seeds, one)[0] - control[one.title]) for one in story.columns}
+        label: {column.title: 100 * (value_of(seeds, column)[0] - control[column.title]) for column in story.columns}
         for label, seeds in models.items()
     }
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
-    one, other = (np.argsort(np.argsort(values)).astype(float) for values in (first, second))
-    return float(np.corrcoef(one, other)[0, 1])
+    left, right = (np.argsort(np.argsort(values)).astype(float) for values in (first, second))
+    return float(np.corrcoef(left, right)[0, 1])
 
 
 def agreement(world: Mapping[str, Mapping[str, float]], photos: Mapping[str, Mapping[str, float]]) -> tuple[float, int]:

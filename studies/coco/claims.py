@@ -35,14 +35,14 @@ class Claim(NamedTuple):
 
 
 def asked(store: str, after: str, before: Iterable[str], kind: str = "all", metric: str = "original") -> Any:
-    return tuple((store, after, one, kind, metric) for one in before)
+    return tuple((store, after, model, kind, metric) for model in before)
 
 
 def both(words: str, model: str, others: Iterable[str]) -> Claim:
     """A claim about the mean of the benchmarks, on the world and on photos."""
     own = list(others)
-    on_photos = asked("a", CE if model == "ce-clip" else f"ce-clip-{model[3:]}", [f"ce-clip-{one}" for one in own])
-    return Claim(words, "the mean of the benchmarks", asked("world", model, [f"ce-{one}" for one in own]), on_photos)
+    on_photos = asked("a", CE if model == "ce-clip" else f"ce-clip-{model[3:]}", [f"ce-clip-{name}" for name in own])
+    return Claim(words, "the mean of the benchmarks", asked("world", model, [f"ce-{name}" for name in own]), on_photos)
 
 
 def recall(words: str, after: str, before: str, said: str = "", verdict: str = "") -> Claim:
@@ -87,26 +87,26 @@ def hard_positives() -> Iterator[Claim]:
     for words, before, after, metric, way, columns in PUBLISHED:
         if {before.name, after.name} <= ours.keys():
             for column in columns:
-                one = ("a", ours[after.name], ours[before.name], kinds[column], metric)
-                yield Claim(words, "REPLACE" if column == "REPLACE" else "our swaps", (), (one,), way)
+                key = ("a", ours[after.name], ours[before.name], kinds[column], metric)
+                yield Claim(words, "REPLACE" if column == "REPLACE" else "our swaps", (), (key,), way)
 
 
 @cache
 def thresholds() -> Change:
     """CE-CLIP's last threshold of relation minus the highest of the others; Student's test over the bases."""
-    own = np.array([last(row, "relation") - max(last(row, one) for one in TYPES[:3]) for row in models("a")[CE]])
+    own = np.array([last(row, "relation") - max(last(row, kind) for kind in TYPES[:3]) for row in models("a")[CE]])
     error = own.std(ddof=1) / len(own) ** 0.5
     half = t_quantile(LEVEL, len(own) - 1) * error
     p = 1 - within(abs(own.mean()) / error, len(own) - 1)
     return Change(difference=own.mean(), interval=Interval(own.mean() - half, own.mean() + half), p=p)
 
 
-def last(row: dict[str, Any], one: str) -> float:
-    return float(row["parts"][f"threshold_{one}"])
+def last(row: dict[str, Any], kind: str) -> float:
+    return float(row["parts"][f"threshold_{kind}"])
 
 
-def measured(one: Asked) -> Change:
-    return thresholds() if one[3] == THRESHOLDS else kept.compared(one)
+def measured(key: Asked) -> Change:
+    return thresholds() if key[3] == THRESHOLDS else kept.compared(key)
 
 
 def known(names: Iterable[str]) -> list[str]:
@@ -131,16 +131,16 @@ Corrected = dict[Asked, Change]
 def verdict(claim: Claim, listed: Sequence[Asked], corrected: Corrected) -> str:
     if not listed:
         return "–"
-    found = [corrected[one] for one in listed]
-    if any(change.significant and change.difference * claim.way < 0 for change in found):
+    changes = [corrected[key] for key in listed]
+    if any(change.significant and change.difference * claim.way < 0 for change in changes):
         return FAILS
-    return HOLDS if all(change.significant for change in found) else UNCLEAR
+    return HOLDS if all(change.significant for change in changes) else UNCLEAR
 
 
 def said(listed: Sequence[Asked], corrected: Corrected) -> str:
     """The comparisons of a claim; of several, whom each is with."""
-    cells = [cell(corrected[one], 1 if one[3] == THRESHOLDS else 100) for one in listed]
-    names = [one[2].removeprefix("ce-").removeprefix("clip-") for one in listed]
+    cells = [cell(corrected[key], 1 if key[3] == THRESHOLDS else 100) for key in listed]
+    names = [key[2].removeprefix("ce-").removeprefix("clip-") for key in listed]
     return "; ".join(cells if len(cells) < 2 else map(": ".join, zip(names, cells, strict=True))) or "–"
 
 

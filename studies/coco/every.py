@@ -88,8 +88,8 @@ FIRST: Columns = {(f"{name}@1", "original"): f"{said} acc@1" for name, said in C
 @cache
 def compared() -> dict[Asked, Change]:
     """Every comparison that is printed, with its corrected p: photos and the drawn world, each a family."""
-    asked = [*claims.all_asked(), *changed(NAMES, COLUMNS), *changed(STANDARD, FIRST)]
-    families = [corrected((one for one in asked if one[0] == store), claims.measured) for store in SETS]
+    keys = [*claims.all_asked(), *changed(NAMES, COLUMNS), *changed(STANDARD, FIRST)]
+    families = [corrected((key for key in keys if key[0] == store), claims.measured) for store in SETS]
     return families[0] | families[1]
 
 
@@ -99,7 +99,7 @@ def changed(names: Iterable[str], columns: Columns) -> Iterator[Asked]:
 
 
 def legend() -> None:
-    sizes = {store: sum(asked[0] == store for asked in compared()) for store in SETS}
+    sizes = {store: sum(key[0] == store for key in compared()) for store in SETS}
     print(
         f"\\*: significant, corrected (Holm) for {sizes['a']} comparisons on photos, {sizes['world']} on the world. "
         "p: this corrected value, where the interval excludes zero and the difference is not significant."
@@ -115,8 +115,8 @@ def levels(title: str, columns: Columns, names: dict[str, str] = NAMES) -> None:
 
 def changes(title: str, names: Iterable[str], columns: Columns) -> None:
     lines: dict[str, list[str]] = {}
-    for asked in changed(names, columns):
-        lines.setdefault(asked[1], [NAMES[asked[1]]]).append(cell(compared()[asked]))
+    for key in changed(names, columns):
+        lines.setdefault(key[1], [NAMES[key[1]]]).append(cell(compared()[key]))
     table((title, *columns.values()), lines.values())
 
 
@@ -129,7 +129,7 @@ def mean_scores() -> None:
     lines = []
     for name in known(NAMES):
         c, p, n = np.mean([of(name, seed) for seed in SEEDS], 0)
-        cells = [f"{one:.3f}" for one in (c, p, n, c - n, p - n, c - p)]
+        cells = [f"{value:.3f}" for value in (c, p, n, c - n, p - n, c - p)]
         falls = (fall(name, kind) if name != "base" else "" for kind in ("replace", "swap"))
         lines.append([NAMES[name], *cells, *falls])
     heads = ("REPLACE: s(c)", "s(p)", "s(n)", "s(c) - s(n)", "s(p) - s(n)", "s(c) - s(p)")
@@ -144,14 +144,14 @@ def draws(many: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 def fall(name: str, kind: str) -> str:
     """How far the caption's score is from the base's, resampling photos and bases."""
-    numbers, found = [], []
+    numbers, totals = [], []
     many = 1 + int(max(scores("a")[f"{test}/photo"].max() for _, test in tests("a", kind)))
     for _, test in tests("a", kind):
         places = np.array([int(photo) for photo in photos("a", test)])
         gap = np.stack([texts("a", f"{name}-{seed}", test)[0] - texts("a", f"base-{seed}", test)[0] for seed in SEEDS])
-        found.append(np.stack([np.bincount(places, own, many) for own in gap]))
+        totals.append(np.stack([np.bincount(places, own, many) for own in gap]))
         numbers.append(np.bincount(places, minlength=many))
-    sums, counts = np.stack(found), np.stack(numbers)  # tests, bases, photos
+    sums, counts = np.stack(totals), np.stack(numbers)  # tests, bases, photos
     bases, times = draws(many)
     ratios = sums @ times.T / (counts @ times.T)[:, None]  # tests, bases, draws
     drawn = np.take_along_axis(ratios.mean(0), bases.T, 0).mean(0)
@@ -161,10 +161,10 @@ def fall(name: str, kind: str) -> str:
 
 def last_thresholds() -> None:
     names = NAMES | MORE | ABLATED
-    trained = (CE, "ce-clip-half", "early-ce-clip", *(f"ce-clip-{one}" for one in TYPES))
+    trained = (CE, "ce-clip-half", "early-ce-clip", *(f"ce-clip-{kind}" for kind in TYPES))
     lines = [
         (f"{names[name]}, {row['base']}",
-         *(f"{last(row, one):.1f}" if f"threshold_{one}" in row["parts"] else "" for one in TYPES))
+         *(f"{last(row, kind):.1f}" if f"threshold_{kind}" in row["parts"] else "" for kind in TYPES))
         for name in known(trained) for row in models("a")[name]
     ]  # fmt: skip
     table(("CE-CLIP's thresholds at the last step", *TYPES), lines)
@@ -186,17 +186,17 @@ def show() -> None:
     ranked = {(f"{name}@{top}", "original"): f"{said} acc@{top}" for name, said in CLASSES.items() for top in (1, 5)}
     levels("hard-positive paper, Table 10", ranked | standard)
     changes("classes, minus captions alone", STANDARD, FIRST)
-    both = NAMES | MORE
+    every_name = NAMES | MORE
     valse = {("foil", "original"): "VALSE foil-it", ("coreference", "original"): "VALSE coreference"}
     checked = {(f"vl_checklist:{name}", "original"): said for name, said in CHECKED.items()}
-    levels("CE-CLIP, Tables 1 and 2", valse | checked, both)
-    levels("CE-CLIP, Table 3", {(f"sugarcrepe:{name}", "original"): said for name, said in LAYOUTS.items()}, both)
+    levels("CE-CLIP, Tables 1 and 2", valse | checked, every_name)
+    levels("CE-CLIP, Table 3", {(f"sugarcrepe:{name}", "original"): said for name, said in LAYOUTS.items()}, every_name)
     five = {
         ("sugarcrepe:swap_att", "original"): "swapped attributes", ("valse", "original"): "VALSE, two parts",
         ("vl_checklist", "original"): "VL-CheckList", ("sugarcrepe", "original"): "our layouts",
         ("t2i@5", "original"): "T2I R@5", ("i2t@5", "original"): "I2T R@5", ("classes", "original"): "classes",
     }  # fmt: skip
-    levels("CE-CLIP, Table 5", five, both)
+    levels("CE-CLIP, Table 5", five, every_name)
     mean_of = {("all", "original"): "mean of VALSE, VL-CheckList, our layouts"}
     levels("CE-CLIP, Fig. 4 and 5a", mean_of | dict(list(five.items())[:4]), ABLATED)
     last_thresholds()

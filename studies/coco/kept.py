@@ -68,20 +68,20 @@ def scores(store: str) -> dict[str, NDArray[Any]]:
     """NAME-SEED/TEST: of every item the scores of its three texts (the older stores have those of two, above the
     third's), ranks of searches and classes; TEST/photo, TEST/relation: the group of each item."""
     if store != "world":
-        held = read_arrays(RESULTS / f"{store}.npz")
+        data = read_arrays(RESULTS / f"{store}.npz")
         for name, share in averaged(store).items():
             start = f"{name}.{share}-"
-            held |= {f"{name}-{key.removeprefix(start)}": held[key] for key in list(held) if key.startswith(start)}
-        return held
-    found = {}
+            data |= {f"{name}-{key.removeprefix(start)}": data[key] for key in list(data) if key.startswith(start)}
+        return data
+    converted = {}
     for key, values in read_arrays(WORLD).items():
         if key.startswith("scores/"):
             _, model, test = key.split("/")
             c, over, positive = values.astype(np.float64)  # s(c), and what s(c) and s(p) are above s(n)
-            found[f"{model}-0/{test}"] = np.stack([over, positive, 0 * c])
+            converted[f"{model}-0/{test}"] = np.stack([over, positive, 0 * c])
         elif key.startswith("test/"):
-            found[key.removeprefix("test/").replace("/picture", "/photo").replace("/type", "/relation")] = values
-    return found
+            converted[key.removeprefix("test/").replace("/picture", "/photo").replace("/type", "/relation")] = values
+    return converted
 
 
 @cache
@@ -89,13 +89,13 @@ def models(store: str, stage: str = "final") -> dict[str, list[dict[str, Any]]]:
     """The lines of each model, one a base; of the world there is one finetuning."""
     if store == "world":
         return {key.rpartition("-")[0]: [{"seed": 0}] for key in scores(store) if key.endswith("-0/swap")}
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_name: dict[str, list[dict[str, Any]]] = {}
     for row in read_lines(RESULTS / f"{store}.jsonl"):
         if row["stage"] == stage:
-            found.setdefault(row["name"], []).append(row)
+            by_name.setdefault(row["name"], []).append(row)
     if stage == "final":
-        found |= {name: found[f"{name}.{share}"] for name, share in averaged(store).items()}
-    return found
+        by_name |= {name: by_name[f"{name}.{share}"] for name, share in averaged(store).items()}
+    return by_name
 
 
 @cache
@@ -106,25 +106,25 @@ def averaged(store: str) -> dict[str, float]:
     def means(name: str) -> dict[str, float]:
         return {key: float(np.mean([row["found"][key] for row in rows[name]])) for key in rows[name][0]["found"]}
 
-    found = {}
+    best = {}
     for name in (name for name in MIXED if f"{name}.{SHARES[-1]}" in rows):
-        found[name] = max(SHARES[1:], key=lambda share: worth(means(f"{name}.{share}"), means("control"), LIMIT))
-    return found
+        best[name] = max(SHARES[1:], key=lambda share: worth(means(f"{name}.{share}"), means("control"), LIMIT))
+    return best
 
 
-def score(found: Mapping[str, float]) -> float:
+def score(numbers: Mapping[str, float]) -> float:
     """The mean of six recalls."""
-    return sum(found[name] for name in RECALLS) / len(RECALLS)
+    return sum(numbers[name] for name in RECALLS) / len(RECALLS)
 
 
-def worth(found: Mapping[str, float], control: Mapping[str, float], recall: float) -> tuple[float, float]:
+def worth(numbers: Mapping[str, float], control: Mapping[str, float], recall: float) -> tuple[float, float]:
     """The rule by which settings were chosen on dev: the higher, the better. First, points missed: the mean of six
     recalls may fall `recall` below the control's, and Augmented accuracy on each kind of dev items 2 points. Then mean
     Augmented accuracy."""
-    missed = max(0.0, score(control) - recall - score(found))
+    missed = max(0.0, score(control) - recall - score(numbers))
     for kind in CHOSEN_ON:
-        missed += max(0.0, control[f"{kind}/augmented"] - 2 - found[f"{kind}/augmented"])
-    return -missed, float(np.mean([found[f"{kind}/augmented"] for kind in CHOSEN_ON]))
+        missed += max(0.0, control[f"{kind}/augmented"] - 2 - numbers[f"{kind}/augmented"])
+    return -missed, float(np.mean([numbers[f"{kind}/augmented"] for kind in CHOSEN_ON]))
 
 
 def seeds(store: str, *names: str) -> list[int]:
@@ -152,8 +152,8 @@ def chosen(store: str, test: str) -> Any:
 
 def texts(store: str, model: str, test: str) -> NDArray[Any]:
     """Scores of caption, positive and negative: cosines."""
-    found = scores(store)[f"{model}/{test.partition(':')[0]}"][:, chosen(store, test)]
-    return found / 100 if found.dtype.kind == "i" else found
+    values = scores(store)[f"{model}/{test.partition(':')[0]}"][:, chosen(store, test)]
+    return values / 100 if values.dtype.kind == "i" else values
 
 
 def gaps(store: str, model: str, test: str) -> NDArray[Any]:
@@ -162,8 +162,8 @@ def gaps(store: str, model: str, test: str) -> NDArray[Any]:
     if at:
         rank = scores(store)[f"{model}/{name}" + "/ranks" * (name in CLASSES)]
         return np.tile(np.where(rank < int(top), 1.0, -1.0), (2, 1))
-    found = texts(store, model, test)
-    return found if len(found) == 2 else found[:2] - found[2]
+    values = texts(store, model, test)
+    return values if len(values) == 2 else values[:2] - values[2]
 
 
 def photos(store: str, test: str) -> list[str]:
@@ -178,8 +178,8 @@ def photos(store: str, test: str) -> list[str]:
 def size(store: str, kind: str) -> int:
     """How many items; of the recalls, photos."""
     listed = [("", "i2t@1")] if kind == "recalls" else tests(store, kind)
-    some = next(name for name in ("base", "control") if name in models(store))
-    return sum(gaps(store, f"{some}-{seeds(store, some)[0]}", test).shape[1] for _, test in listed)
+    model = next(name for name in ("base", "control") if name in models(store))
+    return sum(gaps(store, f"{model}-{seeds(store, model)[0]}", test).shape[1] for _, test in listed)
 
 
 # ---------------------------------------------------------------------------- levels
@@ -205,11 +205,11 @@ def share(store: str, model: str, test: str, metric: str) -> float:
 
 def level(store: str, name: str, kind: str, metric: str = "original", only: Sequence[int] | None = None) -> float:
     """In percent, over bases, sets and their tests."""
-    found: dict[str, list[float]] = {}
+    shares: dict[str, list[float]] = {}
     for seed in (seed for seed in seeds(store, name) if only is None or seed in only):
         for group, test in tests(store, kind):
-            found.setdefault(f"{seed}/{group}", []).append(share(store, f"{name}-{seed}", test, metric))
-    return 100 * float(np.mean([np.mean(own) for own in found.values()]))
+            shares.setdefault(f"{seed}/{group}", []).append(share(store, f"{name}-{seed}", test, metric))
+    return 100 * float(np.mean([np.mean(own) for own in shares.values()]))
 
 
 # ---------------------------------------------------------------------------- comparisons
@@ -244,8 +244,8 @@ def unscored(store: str, kind: str) -> Outcomes:
 
 @cache
 def run(store: str, model: str, kind: str) -> LoadedRun:
-    found = np.concatenate([gaps(store, model, test) for _, test in tests(store, kind)], 1)
-    original, augmented, brittle = (outcome(found, metric) for metric in METRICS)
+    gap = np.concatenate([gaps(store, model, test) for _, test in tests(store, kind)], 1)
+    original, augmented, brittle = (outcome(gap, metric) for metric in METRICS)
     own = replace(unscored(store, kind), original=original, augmented=augmented, brittle=brittle)
     return Printed(Path(model), (), own)
 
@@ -268,21 +268,20 @@ def resampled(
     return chosen, times
 
 
-def compared(asked: Asked) -> Change:
-    *models, metric = asked
-    found = difference(*models)[metric]
-    assert found is not None
-    return found
+def compared(key: Asked) -> Change:
+    *models, metric = key
+    change = difference(*models)[metric]
+    assert change is not None
+    return change
 
 
 def corrected(family: Iterable[Asked], measure: Callable[[Asked], Change] = compared) -> dict[Asked, Change]:
     """Every comparison of a family, with its corrected p."""
-    listed = sorted(set(family), key=lambda asked: (asked[0], asked[3]))  # runs of one kind share their resamples
-    own = {asked: measure(asked) for asked in listed}
+    listed = sorted(set(family), key=lambda key: (key[0], key[3]))  # runs of one kind share their resamples
+    own = {key: measure(key) for key in listed}
     adjusted = holm([change.p or 0.0 for change in own.values()])
     return {
-        asked: change.model_copy(update={"adjusted": p})
-        for (asked, change), p in zip(own.items(), adjusted, strict=True)
+        key: change.model_copy(update={"adjusted": p}) for (key, change), p in zip(own.items(), adjusted, strict=True)
     }
 
 

@@ -81,8 +81,8 @@ def heads_of(columns: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in columns]
 
 
-def mean(found: Iterable[float]) -> float:
-    return float(np.mean(list(found)))
+def mean(numbers: Iterable[float]) -> float:
+    return float(np.mean(list(numbers)))
 
 
 def in_a_cell(values: Iterable[float], form: str = ".1f") -> str:
@@ -91,9 +91,9 @@ def in_a_cell(values: Iterable[float], form: str = ".1f") -> str:
 
 def values(tower: str, name: str, only: Sequence[int]) -> list[float]:
     """One number of each kind, recall, and the correlation with people's ratings."""
-    found = found_of(tower, name, only)
+    measured = found_of(tower, name, only)
     ours = [level(tower, name, *column, only) for column in SUMMARY]
-    return [*ours, mean(map(score, found)), mean(row["experts"] for row in found)]
+    return [*ours, mean(map(score, measured)), mean(row["experts"] for row in measured)]
 
 
 def summary(tower: str, names: Iterable[str], title: str, only: Sequence[int], theirs: str = "") -> None:
@@ -155,13 +155,13 @@ def parts_of_ours() -> None:
 def first_places() -> None:
     rows = []
     for tower, title in TOWERS.items():
-        found = [row["found"]["t2i@1"] for row in models(tower)["base"]]
-        rows.append([title, *(f"{value:.1f}" for value in (min(found), np.mean(found), max(found)))])
+        places = [row["found"]["t2i@1"] for row in models(tower)["base"]]
+        rows.append([title, *(f"{value:.1f}" for value in (min(places), np.mean(places), max(places)))])
     show(("text-to-image R@1 of the bases", "lowest", "mean", "highest"), rows)
 
 
-def of_replace(found: Found) -> list[float]:
-    return [mean(found[f"{part}/{metric}"] for part in JOINED["replace"]) for metric in METRICS[1:]]
+def of_replace(numbers: Found) -> list[float]:
+    return [mean(numbers[f"{part}/{metric}"] for part in JOINED["replace"]) for metric in METRICS[1:]]
 
 
 def shares(tower: str) -> None:
@@ -171,8 +171,8 @@ def shares(tower: str) -> None:
         cells = []
         for share in SHARES:
             own = "base" if share == 0 else f"{name}.{share}" if f"{name}.{share}" in models(tower) else name
-            found = [[*of_replace(row), score(row)] for row in found_of(tower, own, common(tower))]
-            cells.append(in_a_cell(np.mean(found, 0)) + (own == name) * " (chosen)")
+            numbers = [[*of_replace(row), score(row)] for row in found_of(tower, own, common(tower))]
+            cells.append(in_a_cell(np.mean(numbers, 0)) + (own == name) * " (chosen)")
         lines.append([NAMES[name].removeprefix("chosen on dev: "), *cells])
     show((f"{TOWERS[tower]}, chosen on dev", *map(str, SHARES)), lines)
 
@@ -181,12 +181,12 @@ def mixed(tower: str) -> None:
     """Averaged with captions alone: changes on REPLACE over the base, of recalls and CxC over captions alone."""
 
     def change(rows: Sequence[dict[str, Any]]) -> str:
-        found = [
+        changes = [
             [*np.subtract(of_replace(own := row["found"]), of_replace(base[row["seed"]])),
              score(own) - score(control[row["seed"]]), own["experts"] - control[row["seed"]]["experts"]]
             for row in rows
         ]  # fmt: skip
-        return in_a_cell(np.mean(found, 0), "+.1f")
+        return in_a_cell(np.mean(changes, 0), "+.1f")
 
     base, control = ({row["seed"]: row["found"] for row in models(tower)[name]} for name in ("base", "control"))
     lines = []
@@ -205,26 +205,26 @@ def fused() -> None:
     only = seeds("x", *known("x", FUSED))
     lines = []
     for (name, said), (part, judge) in product(FUSED.items(), (("", "cosine"), ("-itm", "matching head"))):
-        if f"{name}{part}" in models("x") and (found := found_of("x", f"{name}{part}", only)):
+        if f"{name}{part}" in models("x") and (measured := found_of("x", f"{name}{part}", only)):
             cells = [f"{level('x', f'{name}{part}', *column, only):.1f}" for column in SUMMARY]
-            lines.append([said, judge, *cells, f"{mean(map(score, found)):.1f}", str(len(found))])
+            lines.append([said, judge, *cells, f"{mean(map(score, measured)):.1f}", str(len(measured))])
     show(("finetuned with", "judged by", *heads_of(SUMMARY), "recalls", "bases"), lines)
 
 
 def retrieval(tower: str) -> None:
     """The mean of six recalls against captions alone, resampling photos and bases."""
-    held, rng = scores(tower), np.random.default_rng(0)
-    photo = held["captions/photo"].astype(int)
+    arrays, rng = scores(tower), np.random.default_rng(0)
+    photo = arrays["captions/photo"].astype(int)
 
     def hits(name: str, seed: int) -> NDArray[np.float64]:
         """By photo: the sum over its captions and over itself, in parts of the mean of six."""
-        found = np.zeros(photo.max() + 1)
-        for rank in (held[f"{name}-{seed}/{way}"] for way in ("t2i", "i2t")):
+        summed = np.zeros(photo.max() + 1)
+        for rank in (arrays[f"{name}-{seed}/{way}"] for way in ("t2i", "i2t")):
             right = sum((rank < top).astype(float) for top in (1, 5, 10)) * 100 / 6
-            found += (
-                np.bincount(photo, right, len(found)) / len(photo) if len(rank) == len(photo) else right / len(rank)
+            summed += (
+                np.bincount(photo, right, len(summed)) / len(photo) if len(rank) == len(photo) else right / len(rank)
             )
-        return found
+        return summed
 
     lines = []
     for name in known(tower, NAMES | MIXED):
@@ -252,10 +252,10 @@ def search(tower: str) -> None:
     control = rows.pop("control")["found"]
     kinds = [key for key in control if key.endswith("/augmented") and key != "swap/augmented"]
 
-    def said(found: Found) -> str:
+    def said(numbers: Found) -> str:
         """Mean Augmented accuracy / its change on the kind that loses most / recalls."""
-        least = min(found[kind] - control[kind] for kind in kinds)
-        return f"{mean(found[kind] for kind in kinds):.1f} / {least:+.1f} / {score(found):.1f}"
+        least = min(numbers[kind] - control[kind] for kind in kinds)
+        return f"{mean(numbers[kind] for kind in kinds):.1f} / {least:+.1f} / {score(numbers):.1f}"
 
     lines = [["captions alone", "", "5e-05", "1", *[""] * (len(SHARES) - 2), said(control)]]
     for name, row in sorted(rows.items(), key=lambda own: list(CONTEST).index(own[0].split(".")[0])):
@@ -283,11 +283,11 @@ def rewordings(tower: str) -> None:
 
 def of_some(tower: str, name: str, parts: Sequence[str], chosen: NDArray[np.bool_], metrics: Sequence[str]) -> str:
     """The scores of some items: the mean over the common bases."""
-    found = []
+    shares = []
     for seed in common(tower):
         gap = np.concatenate([gaps(tower, f"{name}-{seed}", part) for part in parts], 1)[:, chosen]
-        found.append([100 * outcome(gap, metric).mean() for metric in metrics])
-    return in_a_cell(np.mean(found, 0))
+        shares.append([100 * outcome(gap, metric).mean() for metric in metrics])
+    return in_a_cell(np.mean(shares, 0))
 
 
 def by_word(tower: str) -> None:
@@ -337,18 +337,18 @@ def family(towers: Iterable[str], pairs: Sequence[tuple[str, str]]) -> Iterable[
 
 
 def differences(towers: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> None:
-    found = corrected(family(towers, pairs))
+    diffs = corrected(family(towers, pairs))
     for metric, (tower, title) in product(METRICS, towers.items()):
         kinds = kinds_of(tower)
         lines = [
             [
-                " - ".join(pair), *(cell(found[tower, *pair, kind, metric]) for kind in kinds),
+                " - ".join(pair), *(cell(diffs[tower, *pair, kind, metric]) for kind in kinds),
                 str(len(seeds(tower, *pair))),
             ]
             for pair in pairs if len(known(tower, pair)) == 2
         ]  # fmt: skip
         show((f"{title}, {metric.capitalize()}", *(KINDS[kind] for kind in kinds), "bases"), lines)
-    print(f"\\*: significant, by interval and by p-value, which is corrected (Holm) for all {len(found)} comparisons.")
+    print(f"\\*: significant, by interval and by p-value, which is corrected (Holm) for all {len(diffs)} comparisons.")
 
 
 def everything() -> None:

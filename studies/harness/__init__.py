@@ -48,13 +48,13 @@ def cells(line: str) -> list[str]:
 
 def tables_in(text: str) -> Iterator[Rows]:
     """Every table of a text in Markdown."""
-    found: Rows = []
+    rows: Rows = []
     for line in [*text.splitlines(), ""]:
         if line.startswith("|"):
-            found.append(cells(line))
-        elif found:
-            yield [row for row in found if row[0] != "---"]
-            found = []
+            rows.append(cells(line))
+        elif rows:
+            yield [row for row in rows if row[0] != "---"]
+            rows = []
 
 
 def plain(cell: str) -> str:
@@ -111,8 +111,8 @@ def read_lines(path: Path) -> list[Any]:
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    with np.load(path, allow_pickle=False) as held:
-        return {name: held[name] for name in held.files}
+    with np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

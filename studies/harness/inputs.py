@@ -58,6 +58,6 @@ def needed(missing: list[Path]) -> str:
 
 def today() -> str:
     """The day and the commit of numbers that cannot be computed in CI."""
-    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=8", "HEAD"]
-    commit = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=8", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     return f"{date.today():%d %B %Y} at commit {commit}"

@@ -74,9 +74,9 @@ def together(captions: list[Caption], size: int = 250) -> None:
 def judged(caption: Caption) -> Iterator[tuple[str, str, Proposal | Exchange, float]]:
     """(from, to, what it is, chance) of all negatives that the recipe may write."""
     for tiers in judged_of(caption, RECIPE.sources).values():
-        found = dict(reversed(list(itertools.chain.from_iterable(tiers))))
-        for each in distinct(reversed(found)):
-            yield caption.text[each.start : each.end], each.to, each, float(found[each][0])
+        chances = dict(reversed(list(itertools.chain.from_iterable(tiers))))
+        for each in distinct(reversed(chances)):
+            yield caption.text[each.start : each.end], each.to, each, float(chances[each][0])
     for exchange, row in zip(*swaps_of(caption), strict=True):
         edit = exchange.candidate.edit
         yield edit.source or "", edit.to or "", exchange, float(row[0])
@@ -132,13 +132,13 @@ def rate_of_rewordings() -> float:
 
 
 def positives_of(caption: Caption) -> list[Candidate]:
-    found = [each for source in RECIPE.sources for target in SECTIONS for each in source.synonyms(caption, target)]
-    made = [replaced(caption.text, "positive", each) for each in found]
+    proposals = [each for source in RECIPE.sources for target in SECTIONS for each in source.synonyms(caption, target)]
+    made = [replaced(caption.text, "positive", each) for each in proposals]
     return made + [each for each in swap_positive(caption, (), random.Random(0)) if isinstance(each, Candidate)]
 
 
 def read_strict(path: Path) -> list[Verdict]:
-    found = []
+    verdicts = []
     for row in read_lines(path):
         if row["sheet"] not in HELD and row["sheet"] not in BLIND:
             continue
@@ -150,8 +150,8 @@ def read_strict(path: Path) -> list[Verdict]:
             kind = kind_in(caption, proposal(row))
         if kind is not None:
             readers = "strict" if row["sheet"] in HELD else "now"
-            found.append(Verdict(kind, chance(row), float(row["verdict"] == 0), readers))
-    return found
+            verdicts.append(Verdict(kind, chance(row), float(row["verdict"] == 0), readers))
+    return verdicts
 
 
 def chance(row: dict[str, Any]) -> float:
@@ -188,13 +188,13 @@ def lines(verdicts: list[Verdict], words: Sequence[str]) -> Lines:
     now = np.array([v.readers == "now" and v.chance > LIKELY for v in verdicts])
     height, slope = regression(np.column_stack((np.ones(now.sum()), (seen @ weights)[now])), y[now], np.zeros(2))
     heights, bends = np.split(weights[4:], 2)
-    found = {}
+    by_word = {}
     for word, own_height, own_slope in zip(words, heights, bends, strict=True):
         line = np.array([own_height - MIDDLE * own_slope, own_slope]) * slope
         if word in COMMON:
             line += [height + slope * (weights[0] - MIDDLE * weights[1]), slope * weights[1]]
-        found[word] = [round(float(part), 3) for part in line]
-    return found
+        by_word[word] = [round(float(part), 3) for part in line]
+    return by_word
 
 
 def least(shared: Path) -> list[list[float]]:
@@ -205,32 +205,32 @@ def least(shared: Path) -> list[list[float]]:
     listed = [_replaced(caption) for caption in captions]
     grid = np.arange(FLOOR, 0.996, 0.005)
     means = np.maximum.accumulate([_mean_written(listed, bound) for bound in grid])
-    asked = np.arange(LOWEST, HIGHEST + 0.001, 0.01)
-    places = np.minimum(np.searchsorted(means, 1 - STRICTER * (1 - asked)), len(grid) - 1)
-    curve: list[list[float]] = np.column_stack((asked.round(2), grid[places].round(3))).tolist()
+    precisions = np.arange(LOWEST, HIGHEST + 0.001, 0.01)
+    places = np.minimum(np.searchsorted(means, 1 - STRICTER * (1 - precisions)), len(grid) - 1)
+    curve: list[list[float]] = np.column_stack((precisions.round(2), grid[places].round(3))).tolist()
     return curve
 
 
 def _replaced(caption: Caption) -> dict[str, Any]:
     """By target, how likely readers accept each; words for people apart, as only captions without others get them."""
-    found: dict[str, list[float]] = defaultdict(list)
+    by_target: dict[str, list[float]] = defaultdict(list)
     for *_, each, likely in judged(caption):
         if not isinstance(each, Proposal) or each.target == "relation" or likely < dial.SEEN:
             continue
         if kind := kind_in(caption, each):
-            found["people" if "people" in kind else each.target].append(accepted(kind, likely))
-    return {name: np.array(shares) for name, shares in found.items()}
+            by_target["people" if "people" in kind else each.target].append(accepted(kind, likely))
+    return {name: np.array(shares) for name, shares in by_target.items()}
 
 
 def _mean_written(captions: list[dict[str, Any]], bound: float) -> float:
     """The share that readers accept: of each target one is drawn among those above the bound; where there is none, the
     likeliest of all, if it is above the bound of a caption's only one."""
     shares: list[float] = []
-    for found in captions:
+    for kinds in captions:
         drawn = [
-            float(few.mean()) for name, all_ in found.items() if name != "people" and (few := all_[all_ >= bound]).size
+            float(few.mean()) for name, all_ in kinds.items() if name != "people" and (few := all_[all_ >= bound]).size
         ]
-        best = max((float(likely.max()) for likely in found.values()), default=0.0)
+        best = max((float(likely.max()) for likely in kinds.values()), default=0.0)
         shares += drawn or ([best] if best >= 1 - ALONE * (1 - bound) else [])
     return float(np.mean(shares)) if shares else 1.0
 
@@ -242,12 +242,12 @@ def main() -> None:
     options = parser.parse_args()
     blind, right = read_blind(options.shared)
     verdicts = blind + read_strict(options.verdicts)
-    parts = ([v for v in verdicts if v.kind.startswith("swap") == swap] for swap in (False, True))
-    found = lines(next(parts), WORDS) | lines(next(parts), SWAPS)
-    dial.calibration()["accepted"] = found
+    halves = ([v for v in verdicts if v.kind.startswith("swap") == swap] for swap in (False, True))
+    calibrated = lines(next(halves), WORDS) | lines(next(halves), SWAPS)
+    dial.calibration()["accepted"] = calibrated
     dial._line.cache_clear()
     dial._least.cache_clear()
-    for word in found:
+    for word in calibrated:
         for readers in ("old", "strict", "now"):
             mine = [v for v in verdicts if word in v.kind.split() and v.readers == readers]
             line = [f"{word}, {readers}: {len(mine)} verdicts"]
@@ -257,14 +257,14 @@ def main() -> None:
                     line.append(f"{low}: {share:.0%} of {len(part)}, calibrated {told:.0%}")
             print("; ".join(line))
     rates = {kind: round((sum(each) + 0.5) / (len(each) + 1), 3) for kind, each in right.items() if len(each) >= ENOUGH}
-    every = [one for each in right.values() for one in each]
-    rates["other"] = round(sum(every) / len(every), 3)
+    values = [value for each in right.values() for value in each]
+    rates["other"] = round(sum(values) / len(values), 3)
     rates |= dict.fromkeys(("converse", "fronting", "inversion", "passive"), rate_of_rewordings()) | {"swap": SWAPPED}
     print("rates:", {kind: (rates.get(kind, "-"), len(each)) for kind, each in sorted(right.items())})
     bounds = least(options.shared)
     print("least:", {p: b for p, b in bounds if p in (0.85, 0.92, 0.97)})
     if options.write:
-        made = {"accepted": found, "least": bounds, "rates": dict(sorted(rates.items()))}
+        made = {"accepted": calibrated, "least": bounds, "rates": dict(sorted(rates.items()))}
         text = re.sub(r"\[\s+([\d.-]+),\s+([\d.-]+)\s+\]", r"[\1, \2]", json.dumps(made, indent=1))
         OUT.write_text(text + "\n", encoding="utf-8")
 

@@ -73,13 +73,13 @@ def learning(shared: Path, more: Path | None = None) -> Iterator[tuple[str, str,
     for image, texts in flickr(shared, learned=True).items():
         yield "flickr8k", image, [" ".join(text.split()) for text in texts]
     if more is not None:
-        for given in read_lines(more):
-            yield given["corpus"], given["image"], [" ".join(text.split()) for text in given["texts"]]
+        for row in read_lines(more):
+            yield row["corpus"], row["image"], [" ".join(text.split()) for text in row["texts"]]
 
 
 def candidates(caption: Caption, rng: random.Random, wanted: Wanted = ANY) -> list[Candidate]:
     """Replacements: whatever the sources propose, each as likely as any other."""
-    found: dict[str, Candidate] = {}
+    by_text: dict[str, Candidate] = {}
     for target in SECTIONS:
         listed = [each for source in RECIPE.sources for each in dict.fromkeys(source.contrasts(caption, target))]
         if wanted.least and listed:
@@ -88,8 +88,8 @@ def candidates(caption: Caption, rng: random.Random, wanted: Wanted = ANY) -> li
         for own, numbers in ((False, wanted.listed), (True, wanted.own)):
             mine = [each for each in listed if (each.by == "judge") == own]
             for made in _kept(caption, mine, numbers.get(target, 0), rng):
-                found.setdefault(made.text, made)
-    return list(found.values())
+                by_text.setdefault(made.text, made)
+    return list(by_text.values())
 
 
 def _kept(caption: Caption, listed: Sequence[Proposal], number: int, rng: random.Random) -> list[Candidate]:
@@ -109,12 +109,12 @@ def swaps(caption: Caption, rng: random.Random, wanted: Wanted = ANY) -> list[Ex
     if wanted.least_swap and listed:
         chances = reading_of(caption).swaps([each.pair for each in listed])[:, 0]
         listed = [each for each, chance in zip(listed, chances, strict=True) if chance >= wanted.least_swap]
-    found: dict[str, Exchange] = {}
+    by_text: dict[str, Exchange] = {}
     for sort, most in wanted.swaps.items():
         mine = [each for each in listed if SORTS[each.pair.sort] == sort]
         for each in rng.sample(mine, min(len(mine), most)):
-            found.setdefault(each.candidate.text, each)
-    return rng.sample(list(found.values()), min(len(found), wanted.all_swaps))
+            by_text.setdefault(each.candidate.text, each)
+    return rng.sample(list(by_text.values()), min(len(by_text), wanted.all_swaps))
 
 
 def pool(shared: Path, more: Path | None, out: Path, wanted: Wanted) -> None:
@@ -259,21 +259,21 @@ def _texts(caption: Caption) -> dict[Pair, str]:
 def main() -> None:
     parser = arguments(__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    one = verbs.add_parser("pool")
-    one.add_argument("--passed", action="store_true", help="only what the judge lets pass")
-    two = verbs.add_parser("sheets")
-    two.add_argument("pool", type=existing())
-    two.add_argument("--count", type=int, default=10)
-    two.add_argument("--captions", type=int, default=200)
-    two.add_argument("--op", choices=("replace", "swap"), help="only these: of a caption's edits few are swaps")
-    three = verbs.add_parser("collect")
-    three.add_argument("folder", type=existing())
-    four = verbs.add_parser("verdicts")
-    four.add_argument("source", type=existing())
-    for verb in (one, four):
+    of_pool = verbs.add_parser("pool")
+    of_pool.add_argument("--passed", action="store_true", help="only what the judge lets pass")
+    of_sheets = verbs.add_parser("sheets")
+    of_sheets.add_argument("pool", type=existing())
+    of_sheets.add_argument("--count", type=int, default=10)
+    of_sheets.add_argument("--captions", type=int, default=200)
+    of_sheets.add_argument("--op", choices=("replace", "swap"), help="only these: of a caption's edits few are swaps")
+    of_collect = verbs.add_parser("collect")
+    of_collect.add_argument("folder", type=existing())
+    of_verdicts = verbs.add_parser("verdicts")
+    of_verdicts.add_argument("source", type=existing())
+    for verb in (of_pool, of_verdicts):
         verb.add_argument("--shared", type=existing(*HALVES), required=True)
         verb.add_argument("--more", type=existing())
-    for verb in (one, two, three, four):
+    for verb in (of_pool, of_sheets, of_collect, of_verdicts):
         verb.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     if options.verb == "pool":

@@ -41,7 +41,7 @@ class Data:
         """Nothing where the net cannot look, as in the package."""
         text, others = block["caption"], tuple(block["others"])
         said = said_by(others)
-        halves = [half_of(text, said, *asked) for asked in asked_of(made)]
+        halves = [half_of(text, said, *edit) for edit in asked_of(made)]
         kept = [half for half in halves if half is not None]
         if len(kept) < len(halves):
             return
@@ -129,9 +129,9 @@ class Arrays:
         facts = self.facts[halves]
         facts[hidden[caption], _OTHERS_FACTS] = 0
         told, shares = (np.where(hidden[:, None], 0, part[chosen]) for part in (self.told, self.shares))
-        asked = {"caption": caption, "first": self.first[halves], "last": self.last[halves]}
-        asked |= {"new": self.new[halves], "facts": facts, "two": two}
-        sent = {name: torch.from_numpy(part).to(device) for name, part in asked.items()}
+        edits = {"caption": caption, "first": self.first[halves], "last": self.last[halves]}
+        edits |= {"new": self.new[halves], "facts": facts, "two": two}
+        sent = {name: torch.from_numpy(part).to(device) for name, part in edits.items()}
         read, said, how_many = (torch.from_numpy(part).to(device) for part in (self.own[chosen], told, shares))
         return (read, said, how_many.float(), sent), torch.from_numpy(self.targets[rows]).to(device)
 

@@ -57,8 +57,8 @@ def learned(net: Judge, given: Given, epochs: float, device: str) -> Judge:
             loss = loss + _pool_loss(net, given.own, _some(len(given.own.own), size // 2), ALL, OWN_RANK_WEIGHT, device)
         worth = given.verdicts.worth / given.verdicts.worth.sum()
         chosen = np.append(_some(len(worth), READ, worth), swaps[_some(len(swaps), READ_SWAPS)])
-        asked, targets = given.verdicts.batch(chosen, HIDE, ALL, device)
-        loss = loss + VERDICT_WEIGHT * _surprise(net(*asked)[0], targets).mean()
+        inputs, targets = given.verdicts.batch(chosen, HIDE, ALL, device)
+        loss = loss + VERDICT_WEIGHT * _surprise(net(*inputs)[0], targets).mean()
         optimizer.zero_grad()
         torch.autograd.backward(loss)
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
@@ -69,10 +69,10 @@ def learned(net: Judge, given: Given, epochs: float, device: str) -> Judge:
 
 def _pool_loss(net: Judge, data: Arrays, chosen: np.ndarray, most: int, rank_weight: float, device: str) -> Tensor:
     """Swaps are few and count more; only replacements are ranked."""
-    asked, targets = data.batch(chosen, HIDE, most, device)
-    chances, rank = net(*asked)
+    inputs, targets = data.batch(chosen, HIDE, most, device)
+    chances, rank = net(*inputs)
     weight = torch.ones(len(targets), device=device)
-    weight[asked[3]["two"]] = SWAP_WEIGHT
+    weight[inputs[3]["two"]] = SWAP_WEIGHT
     alone = weight == 1
     off = functional.binary_cross_entropy_with_logits(rank[alone], targets[alone, 0], reduction="sum")
     return (_surprise(chances, targets) * weight).sum() / weight.sum() + rank_weight * off / alone.sum().clamp(min=1)
@@ -99,8 +99,8 @@ def worth(sheet: int) -> float:
     return 4.0 if sheet >= 400 else 2.0 if 200 <= sheet < 300 else 1.0
 
 
-def pool_of(files: list[list[Path]], held: set[str]) -> Data:
-    found = Data()
+def pool_of(files: list[list[Path]], held_out: set[str]) -> Data:
+    data = Data()
     for name, scores in files:
         chances, place = np.load(scores).astype(np.float32), 0
         with name.open(encoding="utf-8") as lines:
@@ -108,20 +108,20 @@ def pool_of(files: list[list[Path]], held: set[str]) -> Data:
                 mine = chances[place : place + len(block["made"])]
                 place += len(block["made"])
                 for made, chance in zip(block["made"], mine, strict=False):  # a wrong file is told below
-                    if block["image"] not in held:
-                        found.add(block, made, chance)
+                    if block["image"] not in held_out:
+                        data.add(block, made, chance)
         if place != len(chances):
             raise SystemExit(f"{name} has {place:,} edits and {scores} {len(chances):,} rows: not of the same pool")
-    return found
+    return data
 
 
 @torch.no_grad()
 def report(net: Judge, unseen: Arrays, device: str) -> None:
     """How many passed among those that the net finds likeliest."""
-    asked, targets = unseen.batch(np.arange(len(unseen.own)), 0.0, ALL, device)
-    chances = net(*asked)[0].softmax(-1)[:, 0].cpu().numpy()
+    inputs, targets = unseen.batch(np.arange(len(unseen.own)), 0.0, ALL, device)
+    chances = net(*inputs)[0].softmax(-1)[:, 0].cpu().numpy()
     passed = targets[:, 0].cpu().numpy()
-    swap = np.isin(np.arange(len(passed)), asked[3]["two"].cpu().numpy())
+    swap = np.isin(np.arange(len(passed)), inputs[3]["two"].cpu().numpy())
     for what, rows in (("replacements", np.flatnonzero(~swap)), ("swaps", np.flatnonzero(swap))):
         likeliest = passed[rows[np.argsort(-chances[rows], kind="stable")]]
         for share in (0.1, 0.2, 0.3, 0.4, 0.5, 1.0):
@@ -153,12 +153,12 @@ def main() -> None:
     torch.manual_seed(0)
     np.random.seed(0)
     read = read_lines(options.verdicts)
-    held = {row["image"] for row in read if row["sheet"] in options.hold}
-    pool, own = pool_of(options.pool, held), pool_of(options.own or [], held)
+    held_out = {row["image"] for row in read if row["sheet"] in options.hold}
+    pool, own = pool_of(options.pool, held_out), pool_of(options.own or [], held_out)
     verdicts, unseen, one_hot = Data(), Data(), np.eye(4)
     for row in read:
         counted = worth(row["sheet"]) if options.own else 1.0
-        (unseen if row["image"] in held else verdicts).add(row, row, one_hot[row["verdict"]], counted)
+        (unseen if row["image"] in held_out else verdicts).add(row, row, one_hot[row["verdict"]], counted)
     net, words, nouns, verbs = _begun(options, [pool, verdicts])
     ids = {word: place for place, word in enumerate(words)}
     device = "cuda" if torch.cuda.is_available() else "cpu"

@@ -27,8 +27,8 @@ class Layer(nn.Module):
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         rows, size, _ = states.shape
-        asked = self.qkv(self.n1(states)).view(rows, size, 3, HEADS, STATE // HEADS).permute(2, 0, 3, 1, 4)
-        query, key, value = asked
+        projected = self.qkv(self.n1(states)).view(rows, size, 3, HEADS, STATE // HEADS).permute(2, 0, 3, 1, 4)
+        query, key, value = projected
         seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
         states = states + self._drop(self.o(seen.transpose(1, 2).reshape(rows, size, STATE)))
         return states + self._drop(self.f2(torch.relu(self.f1(self.n2(states)))))
@@ -56,20 +56,20 @@ class Judge(nn.Module):
         self.first, self.firstb = nn.Linear(STATE, VECTOR), nn.Embedding(len(begin), 1)
         nn.init.zeros_(self.firstb.weight)
 
-    def forward(self, own: Tensor, told: Tensor, shares: Tensor, asked: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def forward(self, own: Tensor, told: Tensor, shares: Tensor, edits: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Captions, and new words in them: caption, first and last word, new words, facts of each.
 
         The second halves of swaps stand behind all edits; `two` says which edits they belong to. Verdicts and ranks of
         the edits (a rank means nothing for a swap).
         """
         states, mask = self._read(own, told, shares)
-        place, new, share = self._place(states, mask, own, asked), *self._new(asked["new"])
-        made = self._considered(states, mask, place, new, asked)
-        two, count = asked["two"], len(asked["first"]) - len(asked["two"])
-        between = _inside(asked["last"][two], asked["first"][count:])
-        middle = _mean(states[asked["caption"][two], :WORDS], between)
+        place, new, share = self._place(states, mask, own, edits), *self._new(edits["new"])
+        made = self._considered(states, mask, place, new, edits)
+        two, count = edits["two"], len(edits["first"]) - len(edits["two"])
+        between = _inside(edits["last"][two], edits["first"][count:])
+        middle = _mean(states[edits["caption"][two], :WORDS], between)
         pairs = self.both2(torch.relu(self.both1(torch.cat([made[two], made[count:], middle], -1))))
-        rank = (self.first(place) * new).sum(-1) + (self.firstb(asked["new"])[..., 0] * share).sum(1)
+        rank = (self.first(place) * new).sum(-1) + (self.firstb(edits["new"])[..., 0] * share).sum(1)
         return self.out2(made[:count]).index_copy(0, two, pairs), rank[:count]
 
     def _read(self, own: Tensor, told: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
@@ -80,9 +80,9 @@ class Judge(nn.Module):
             states = layer(states, mask)
         return self.norm(states), mask
 
-    def _place(self, states: Tensor, mask: Tensor, own: Tensor, asked: dict[str, Tensor]) -> Tensor:
+    def _place(self, states: Tensor, mask: Tensor, own: Tensor, edits: dict[str, Tensor]) -> Tensor:
         """The net's output for the words at these places."""
-        at, inside = asked["caption"], _inside(asked["first"], asked["last"])
+        at, inside = edits["caption"], _inside(edits["first"], edits["last"])
         whole, plain = _mean(states, mask), self.up(self.words(own))
         seen = [_mean(states[at, :WORDS], inside), whole[at], _mean(plain[at], inside)]
         return torch.relu(self.slot(torch.cat(seen, -1)))
@@ -93,14 +93,14 @@ class Judge(nn.Module):
         share = here / here.sum(1, keepdim=True).clamp(min=1)
         return (self.words(words) * share[..., None]).sum(1), share
 
-    def _considered(self, states: Tensor, mask: Tensor, place: Tensor, new: Tensor, asked: dict[str, Tensor]) -> Tensor:
-        at, heads = asked["caption"], (HEADS, VECTOR // HEADS)
+    def _considered(self, states: Tensor, mask: Tensor, place: Tensor, new: Tensor, edits: dict[str, Tensor]) -> Tensor:
+        at, heads = edits["caption"], (HEADS, VECTOR // HEADS)
         key, value = (part(states).unflatten(-1, heads)[at] for part in (self.k, self.v))
         score = torch.einsum("nhd,nthd->nht", self.q(new).unflatten(-1, heads), key) / heads[1] ** 0.5
         score = score.masked_fill(~mask[at][:, None], -1e4).softmax(-1)
-        found = torch.einsum("nht,nthd->nhd", score, value).flatten(1)
+        attended = torch.einsum("nht,nthd->nhd", score, value).flatten(1)
         inner = (
-            self.A(place) * self.B(new) + self.C(place) + self.Dn(new) + self.p(found * new) + self.r(asked["facts"])
+            self.A(place) * self.B(new) + self.C(place) + self.Dn(new) + self.p(attended * new) + self.r(edits["facts"])
         )
         return torch.relu(self.out1(self._drop(torch.relu(inner))))
 
@@ -125,8 +125,8 @@ def first_vectors(folder: str, words: list[str], width: int = VECTOR) -> Tensor:
 
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     table: Tensor = AutoModel.from_pretrained(folder, local_files_only=True).get_input_embeddings().weight.detach()
-    found = torch.stack([table[tokenizer(word, add_special_tokens=False)["input_ids"]].mean(0) for word in words])
-    left, sizes, _ = torch.linalg.svd(found - found.mean(0), full_matrices=False)
+    vectors = torch.stack([table[tokenizer(word, add_special_tokens=False)["input_ids"]].mean(0) for word in words])
+    left, sizes, _ = torch.linalg.svd(vectors - vectors.mean(0), full_matrices=False)
     begin: Tensor = left[:, :width] * sizes[:width]
     begin = begin / begin.std() * 0.5
     begin[0] = 0
@@ -135,14 +135,14 @@ def first_vectors(folder: str, words: list[str], width: int = VECTOR) -> Tensor:
 
 def write(net: Judge, words: list[str], nouns: list[str], verbs: list[str], out: Path = OUT) -> None:
     """Matrices turned round, as numpy multiplies; the word table in int8."""
-    parts = {name: value.detach().cpu().numpy() for name, value in net.state_dict().items()}
-    table = parts.pop("words.weight")
+    arrays = {name: value.detach().cpu().numpy() for name, value in net.state_dict().items()}
+    table = arrays.pop("words.weight")
     scale = np.abs(table).max(1, keepdims=True) / 127
     scale[scale == 0] = 1
     texts = {"vocabulary": words, "nouns": nouns, "verbs": verbs}
     stored = {name: np.frombuffer("\n".join(listed).encode(), np.uint8) for name, listed in texts.items()}
     stored |= {"words": np.round(table / scale).astype(np.int8), "scale": scale.astype(np.float32)}
-    for name, value in parts.items():
+    for name, value in arrays.items():
         stored[name] = _turned(name, value).astype(np.float16)
     np.savez_compressed(out, **stored)  # type: ignore[arg-type]
     print(f"{out}: {out.stat().st_size:,} bytes")
@@ -154,8 +154,8 @@ def read_again(path: Path) -> tuple[Judge, list[str], list[str], list[str]]:
     words, nouns, verbs = (bytes(stored.pop(name)).decode().split("\n") for name in ("vocabulary", "nouns", "verbs"))
     table = torch.from_numpy(stored.pop("words").astype(np.float32) * stored.pop("scale"))
     net = Judge(table)
-    parts = {name: torch.from_numpy(_turned(name, value).astype(np.float32)) for name, value in stored.items()}
-    net.load_state_dict({**parts, "words.weight": table})
+    tensors = {name: torch.from_numpy(_turned(name, value).astype(np.float32)) for name, value in stored.items()}
+    net.load_state_dict({**tensors, "words.weight": table})
     return net, words, nouns, verbs
 
 

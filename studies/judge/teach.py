@@ -33,11 +33,11 @@ class Teacher(nn.Module):
         )
 
     def forward(self, ids: Tensor, mask: Tensor, parts: Tensor) -> Tensor:
-        found = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-        pooled = [found[:, 0]]
+        states = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        pooled = [states[:, 0]]
         for part in (1, 2):  # the edit as it was, and what changed
-            here = (parts == part).unsqueeze(-1).to(found.dtype)
-            pooled.append((found * here).sum(1) / here.sum(1).clamp(min=1))
+            here = (parts == part).unsqueeze(-1).to(states.dtype)
+            pooled.append((states * here).sum(1) / here.sum(1).clamp(min=1))
         verdicts: Tensor = self.head(torch.cat(pooled, -1))
         return verdicts
 
@@ -94,11 +94,11 @@ def taught(folder: str, data: tuple[Tensor, Tensor, Tensor], labels: Tensor, see
 
 @torch.no_grad()
 def asked(teacher: Teacher, data: tuple[Tensor, Tensor, Tensor], device: str) -> np.ndarray:
-    found = []
+    chances = []
     for batch in torch.split(torch.arange(len(data[0])), 1024):
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            found.append(teacher(*(part[batch].to(device) for part in data)).float().softmax(-1).cpu())
-    return torch.cat(found).numpy()
+            chances.append(teacher(*(part[batch].to(device) for part in data)).float().softmax(-1).cpu())
+    return torch.cat(chances).numpy()
 
 
 def main() -> None:

@@ -38,11 +38,11 @@ CAPTIONS, SEED = 16_000, 4242
 
 def sides(units: tuple[Unit, ...], place: int) -> tuple[list[str], list[str]]:
     """The two words on the left, the nearest first, and on the right; without articles."""
-    found = []
+    neighbours = []
     for listed, end in ((units[place - 1 :: -1] if place else (), "<"), (units[place + 1 :], ">")):
         kept = [unit.lemma if unit.kind in TARGETS else unit.word for unit in listed]
-        found.append([*[word for word in kept if word not in {"a", "an", "the"}][:2], end, end][:2])
-    return found[0], found[1]
+        neighbours.append([*[word for word in kept if word not in {"a", "an", "the"}][:2], end, end][:2])
+    return neighbours[0], neighbours[1]
 
 
 class Frames:
@@ -94,14 +94,14 @@ class Frames:
 
     def scores(self, unit: Unit, left: list[str], right: list[str]) -> np.ndarray:
         kind, words = unit.kind, self.words[unit.kind]
-        found = -self.rare[kind]
+        fit = -self.rare[kind]
         for table, side in ((self.left, left), (self.right, right)):
-            found = found + [
+            fit = fit + [
                 math.log(8 * table[kind, side[0], side[1], word] + table[kind, side[0], word] + 0.3) for word in words
             ]
         mine = self.vectors.get(unit.lemma)
         alike = np.zeros(len(words)) if mine is None else np.stack([self.vectors[word] for word in words]) @ mine
-        return found / 2 + ALIKE * alike
+        return fit / 2 + ALIKE * alike
 
 
 def _vectors(beside: Counter[tuple[str, str]], words: set[str]) -> dict[str, np.ndarray]:
@@ -142,15 +142,15 @@ def places(caption: Caption) -> list[int]:
 
 def proposals(caption: Caption, frames: Frames, rng: np.random.Generator) -> Iterator[tuple[Candidate, bool]]:
     """Each with whether it was drawn at random."""
-    units, found = caption.units, places(caption)
-    for place in found:
+    units, editable = caption.units, places(caption)
+    for place in editable:
         unit = units[place]
         scores = frames.scores(unit, *sides(units, place))
         order = np.argsort(-(scores + rng.gumbel(0, NOISE, len(scores))), kind="stable")
         for row in order[: PROPOSED[unit.kind]]:
             yield from _written(caption, unit, frames.words[unit.kind][row], False)
-    for _ in range(AT_RANDOM if found else 0):
-        unit = units[found[rng.integers(len(found))]]
+    for _ in range(AT_RANDOM if editable else 0):
+        unit = units[editable[rng.integers(len(editable))]]
         words = frames.words[unit.kind]
         yield from _written(caption, unit, words[rng.integers(len(words))], True)
 

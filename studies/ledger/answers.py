@@ -131,7 +131,7 @@ def plans(shared: Path) -> Iterator[Plan]:
         ("sorev", "VSR, symmetric", "the two nouns exchanged: A touches B, B touches A"),
         ("continv", "VSR, inverse", "the inverse relation: A is inside B, B contains A"),
     ):
-        pairs = [(f"full-{one}_normal.csv.gz", f"tierb_full-{one}_{condition}.csv.gz") for one in qwen.values()]
+        pairs = [(f"full-{name}_normal.csv.gz", f"tierb_full-{name}_{condition}.csv.gz") for name in qwen.values()]
         models = [f"Qwen2-VL-7B{model}" for model in qwen]
         files = [
             (model, "qwen", [published / "vsr_vlm" / file for file in pair])
@@ -145,8 +145,8 @@ def plans(shared: Path) -> Iterator[Plan]:
         "the true sentence scores higher than the false one",
         "both sentences with another article and tense",
         [
-            (one, "nouns", [scores / f"{one.lower()}{end}.csv" for end in ("", "_alt_sentences")])
-            for one in ("CLIP", "LXMERT", "ViLBERT", "ViLT")
+            (model, "nouns", [scores / f"{model.lower()}{end}.csv" for end in ("", "_alt_sentences")])
+            for model in ("CLIP", "LXMERT", "ViLBERT", "ViLT")
         ],
         "Chance is 50 %: changes of a model near it say little.",
     )
@@ -196,39 +196,39 @@ def carried_out(plan: Plan, shared: Path) -> Ledger:
     columns: list[tuple[str, str, list[str], dict[str, Floats]]] = []
     items: dict[str, Item] = {}
     photos: dict[str, str] = {}
-    more: list[dict[str, float]] = []
+    extra: list[dict[str, float]] = []
     if plan.bench == "predicate-noun":
-        items = {one.id: one for one in predicate_noun.load(shared / "predicate_noun", [])}
+        items = {item.id: item for item in predicate_noun.load(shared / "predicate_noun", [])}
     for model, source, paths in plan.files:
         foreign = read_any(paths, plan.bench)
         rows, second = foreign.rows, []
         if plan.bench == "predicate-noun":  # its second wording has a wrong sentence of its own
             rows, second = ([row for row in foreign.rows if row.tags["split"] == split] for split in ("first", "alt"))
-        found = outcomes_of(rows)
-        arrays: dict[str, Any] = {"right": found.original}
-        more.append({})
+        outcomes = outcomes_of(rows)
+        arrays: dict[str, Any] = {"right": outcomes.original}
+        extra.append({})
         if plan.group:
-            arrays = {"right": found.images.group}
-            more[-1] = {side: 100 * float(getattr(found.images, side).mean()) for side in ("text", "image")}
+            arrays = {"right": outcomes.images.group}
+            extra[-1] = {side: 100 * float(getattr(outcomes.images, side).mean()) for side in ("text", "image")}
         elif second:
             also = outcomes_of(second).original
-            arrays |= {"again": also, "flips": found.original ^ also}
-        elif found.has_positive.any():
+            arrays |= {"again": also, "flips": outcomes.original ^ also}
+        elif outcomes.has_positive.any():
             again = [min(row.positives) > max(row.negatives) for row in rows]
-            arrays |= {"again": again, "flips": found.brittle}
+            arrays |= {"again": again, "flips": outcomes.brittle}
         elif rows[0].answers:  # in two orders of the options
             for name, order in (("right", "caption first"), ("again", "negative first")):
-                arrays[name] = [one.right for row in rows for one in row.answers if one.order == order]
-            arrays["flips"] = found.of_answers(lambda answers: flips(answers, "order"))
+                arrays[name] = [answer.right for row in rows for answer in row.answers if answer.order == order]
+            arrays["flips"] = outcomes.of_answers(lambda answers: flips(answers, "order"))
         ids = [row.id for row in rows]
-        items |= {one.id: one for one in foreign.items}
+        items |= {item.id: item for item in foreign.items}
         for row in rows:
             image = items[row.id].image if row.id in items else None
             photos.setdefault(row.id, image.path if image else row.image or row.id)
         columns.append((model, source, ids, {name: _array(values) for name, values in arrays.items()}))
     place = {id_: number for number, id_ in enumerate(photos)}
     entries = []
-    for (model, source, ids, arrays), numbers in zip(columns, more, strict=True):
+    for (model, source, ids, arrays), numbers in zip(columns, extra, strict=True):
         laid = {}
         for name, values in arrays.items():
             laid[name] = np.full(len(place), np.nan)
@@ -252,8 +252,8 @@ def type_of(item: Item) -> str:
 
 
 def words(item: Item) -> str:
-    lines = [("✓", item.caption), *(("✓ reworded:", one.text) for one in item.positives)]
-    lines += [("✗", one.text) for one in item.negatives]
+    lines = [("✓", item.caption), *(("✓ reworded:", wording.text) for wording in item.positives)]
+    lines += [("✗", wording.text) for wording in item.negatives]
     return "\n".join(f"{mark} {' '.join(text.split())}" for mark, text in lines)
 
 
@@ -272,19 +272,19 @@ def statements(path: Path) -> dict[str, str]:
 def whatsup(shared: Path) -> Ledger:
     with opened(shared / "published_scores/whatsup_llava/wordings.json.gz") as handle:
         rows = json.load(handle)
-    asked = {label: {row["image"]: row for row in rows if row["prompt_label"] == label} for label in
+    prompts = {label: {row["image"]: row for row in rows if row["prompt_label"] == label} for label in
              ("Multiple Choice", "Multiple Choice Vary Above")}  # fmt: skip
     truth = {"Left": "A", "Right": "B", "On top": "C", "Under": "D"}
-    photos = list(asked["Multiple Choice"])
-    said = [[one[photo]["answer"].strip()[:1] for photo in photos] for one in asked.values()]
+    photos = list(prompts["Multiple Choice"])
+    said = [[by_photo[photo]["answer"].strip()[:1] for photo in photos] for by_photo in prompts.values()]
     right, again = (
-        _array(a == truth[asked["Multiple Choice"][p]["ground_truth"]] for a, p in zip(one, photos, strict=True))
-        for one in said
+        _array(a == truth[prompts["Multiple Choice"][p]["ground_truth"]] for a, p in zip(row, photos, strict=True))
+        for row in said
     )
     flips = _array(a != b for a, b in zip(*said, strict=True))
     option = {letter: name for name, letter in truth.items()}
     texts = [
-        f"{photo} (truth: {asked['Multiple Choice'][photo]['ground_truth']})\nIt answered “{option.get(a, a)}” when "
+        f"{photo} (truth: {prompts['Multiple Choice'][photo]['ground_truth']})\nIt answered “{option.get(a, a)}” when "
         f"the options held “On top”, “{'Above' if b == 'C' else option.get(b, b)}” when they held “Above” instead."
         for photo, a, b in zip(photos, *said, strict=True)
     ]
@@ -311,8 +311,8 @@ def read_all(shared: Path, only_twice: bool = False) -> Ledger:
     """With `only_twice`, the benchmarks that ask in two ways: a fraction of the files."""
     benches: dict[str, Bench] = {}
     entries: list[Entry] = []
-    found = [carried_out(plan, shared) for plan in plans(shared) if plan.second or not only_twice]
-    for some, more in (*found[:4], whatsup(shared), *found[4:], *([] if only_twice else [mieb(shared)])):
-        benches |= some
-        entries += more
+    ledgers = [carried_out(plan, shared) for plan in plans(shared) if plan.second or not only_twice]
+    for own, added in (*ledgers[:4], whatsup(shared), *ledgers[4:], *([] if only_twice else [mieb(shared)])):
+        benches |= own
+        entries += added
     return benches, entries

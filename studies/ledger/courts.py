@@ -38,10 +38,10 @@ def result_sets(shared: Path) -> tuple[dict[str, dict[str, bool]], dict[str, Ite
         foreign = read_any([path], "sugarcrepe")
         outcomes[name] = right_of(foreign)
         items |= {item.id: item for item in foreign.items}
-    asked = read_any(sorted((published / "sugarcrepe_gpt4v").iterdir()), "sugarcrepe")
+    answered = read_any(sorted((published / "sugarcrepe_gpt4v").iterdir()), "sugarcrepe")
     for order in ("caption first", "negative first"):
         outcomes[f"GPT-4V, {order}"] = {
-            row.id: bool(answer.right) for row in asked.rows for answer in row.answers if answer.order == order
+            row.id: bool(answer.right) for row in answered.rows for answer in row.answers if answer.order == order
         }
     ids: dict[tuple[str, ...], list[str]] = {}
     for item in items.values():
@@ -53,9 +53,9 @@ def result_sets(shared: Path) -> tuple[dict[str, dict[str, bool]], dict[str, Ite
     ):
         foreign = read_any([path], "bivlc")
         right = right_of(foreign)
-        found = [(ids.get(key(item), []), right[item.id]) for item in foreign.items]
+        matches = [(ids.get(key(item), []), right[item.id]) for item in foreign.items]
         outcomes[name] = {
-            same[0]: won for same, won in found if len(same) == 1
+            same[0]: won for same, won in matches if len(same) == 1
         }  # it names no photo: some pairs have two
     return outcomes, items
 
@@ -74,7 +74,7 @@ def key(item: Item) -> tuple[str, ...]:
 def tables(outcomes: dict[str, dict[str, bool]], items: dict[str, Item]) -> tuple[Answers, Answers, list[str]]:
     """The answers with each model once, as the courts use them; those of all eight sets; notes on what was merged."""
     answers, notes = gather(outcomes, {id_: item.tags["split"] for id_, item in items.items()})
-    columns = [[one.get(id_, np.nan) for id_ in answers.ids] for one in outcomes.values()]
+    columns = [[by_id.get(id_, np.nan) for id_ in answers.ids] for by_id in outcomes.values()]
     return answers, Answers(answers.ids, list(outcomes), np.array(columns, dtype=np.float64).T, answers.groups), notes
 
 
@@ -90,8 +90,8 @@ def trial(answers: Answers, raw: Answers, seed: int) -> dict[str, float]:
     flipped = np.zeros(len(answers.ids), bool)
     flipped[draw.choice(len(flipped), round(FLIPPED * len(flipped)), replace=False)] = True
     turned, raw_turned = (
-        Answers(one.ids, one.models, np.where(flipped[:, None], 1 - one.right, one.right), one.groups)
-        for one in (answers, raw)
+        Answers(table.ids, table.models, np.where(flipped[:, None], 1 - table.right, table.right), table.groups)
+        for table in (answers, raw)
     )
     return {
         "item-response model": found_early(suspicion(turned).log_odds, flipped, draw),
@@ -111,12 +111,12 @@ def main() -> None:
     outcomes, items = result_sets(arguments(__doc__, "bivlc", *files).parse_args().shared)
     answers, raw, _ = tables(outcomes, items)
     trials = [trial(answers, raw, seed) for seed in range(DRAWS)]
-    found = {name: np.array([one[name] for one in trials]) for name in trials[0]}
+    shares = {name: np.array([trial[name] for trial in trials]) for name in trials[0]}
     draw = np.random.default_rng(0)
-    show(("queue", "flipped labels found, %"), [[name, mean_of(values, draw)] for name, values in found.items()])
-    first, *others = found
+    show(("queue", "flipped labels found, %"), [[name, mean_of(values, draw)] for name, values in shares.items()])
+    first, *others = shares
     for other in others:
-        print(f"{first} minus {other}: {mean_of(found[first] - found[other], draw, '+.1f')} points")
+        print(f"{first} minus {other}: {mean_of(shares[first] - shares[other], draw, '+.1f')} points")
 
     failed = np.flatnonzero((raw.right == 0).all(1)).tolist()
     flipped = suspicion(answers).log_odds

@@ -58,16 +58,16 @@ class Number(NamedTuple):
     items: list[int]
 
 
-def number(values: Floats | None, cluster: Integers, order: Integers, wanted: int) -> Number | None:
+def number(values: Floats | None, cluster: Integers, order: Integers, value: int) -> Number | None:
     """The interval is that of `equipoise metrics`: it resamples photos, not items."""
     if values is None or not len(values):
         return None
-    there = ~np.isnan(values)
-    counted, every = there.astype(float)[:, None], [np.ones(len(values), bool)]
-    found = stats.averaged(np.where(there, values, 0.0)[:, None], counted, cluster, every)
-    low, high = found.interval(0)
-    chosen = [int(place) for place in order if values[place] == wanted]
-    return Number(100 * float(found.values[0]), 100 * low, 100 * high, int(there.sum()), len(chosen), chosen[:SHOWN])
+    known = ~np.isnan(values)
+    counted, every = known.astype(float)[:, None], [np.ones(len(values), bool)]
+    estimate = stats.averaged(np.where(known, values, 0.0)[:, None], counted, cluster, every)
+    low, high = estimate.interval(0)
+    chosen = [int(place) for place in order if values[place] == value]
+    return Number(100 * float(estimate.values[0]), 100 * low, 100 * high, int(known.sum()), len(chosen), chosen[:SHOWN])
 
 
 def shared_photos(cluster: Integers) -> bool:
@@ -89,13 +89,13 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return min(1.0, 2 * math.exp(largest) * sum(math.exp(value - largest) for value in logs))
 
 
-def differ(one: Floats, other: Floats, cluster: Integers) -> float:
+def differ(first: Floats, second: Floats, cluster: Integers) -> float:
     """The p-value of two models on the items that both answered: exact where every item has a photo of its own."""
-    change = one - other
-    there = ~np.isnan(change)
+    change = first - second
+    known = ~np.isnan(change)
     if not shared_photos(cluster):
         return mcnemar(int((change == 1).sum()), int((change == -1).sum()))
-    sums = np.bincount(cluster[there], change[there])
+    sums = np.bincount(cluster[known], change[known])
     spread = math.sqrt(float((sums**2).sum()))
     return math.erfc(abs(float(sums.sum())) / spread / math.sqrt(2)) if spread else 1.0
 
@@ -104,30 +104,30 @@ def tiers(entries: Sequence[Entry], cluster: Integers) -> list[int]:
     """The group of each entry, which are sorted by accuracy: 1 is not significantly different from the best, 2 not from
     the best of the rest, and so on. Every pair is tested, and the p-values are corrected for their number (Holm)."""
     pairs = list(combinations(range(len(entries)), 2))
-    found = holm([differ(entries[a].right, entries[b].right, cluster) for a, b in pairs])
-    apart = {pair for pair, p in zip(pairs, found, strict=True) if p < LEVEL}
+    adjusted = holm([differ(entries[a].right, entries[b].right, cluster) for a, b in pairs])
+    apart = {pair for pair, p in zip(pairs, adjusted, strict=True) if p < LEVEL}
     group, level, left = [0] * len(entries), 0, list(range(len(entries)))
     while left:
         level += 1
-        same = [one for one in left if (left[0], one) not in apart]
-        for one in same:
-            group[one] = level
-        left = [one for one in left if one not in same]
+        same = [place for place in left if (left[0], place) not in apart]
+        for place in same:
+            group[place] = level
+        left = [place for place in left if place not in same]
     return group
 
 
 def everything(shared: Path, only_twice: bool = False) -> Ledger:
     """Where a model was asked twice comes first; mteb's totals come last."""
     (benches, entries), (also, more) = read_all(shared, only_twice), twice.read_all(shared)
-    return dict(sorted((benches | also).items(), key=lambda one: not one[1].second)), [*entries, *more]
+    return dict(sorted((benches | also).items(), key=lambda pair: not pair[1].second)), [*entries, *more]
 
 
 def measured(benches: dict[str, Bench], entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """A row for each model on each benchmark, by benchmark and from the best down."""
     rows = []
     for name, bench in benches.items():
-        here = [one for one in entries if one.benchmark == name]
-        here.sort(key=lambda one: -(float(np.nanmean(one.right)) if one.aggregate is None else one.aggregate))
+        here = [entry for entry in entries if entry.benchmark == name]
+        here.sort(key=lambda entry: -(float(np.nanmean(entry.right)) if entry.aggregate is None else entry.aggregate))
         cluster = stats.numbered(map(str, bench.cluster))
         order = np.random.default_rng(0).permutation(len(bench.texts))
         group, test = [0] * len(here), ""
@@ -136,11 +136,11 @@ def measured(benches: dict[str, Bench], entries: Sequence[Entry]) -> list[dict[s
         elif bench.texts:
             group = tiers(here, cluster)
             test = f"Groups: {'test over photos' if shared_photos(cluster) else 'McNemar’s exact test'}."
-        for one, tier in zip(here, group, strict=True):
+        for entry, tier in zip(here, group, strict=True):
             numbers = {
-                metric: number(getattr(one, metric), cluster, order, int(metric == "flips")) for metric in METRICS
+                metric: number(getattr(entry, metric), cluster, order, int(metric == "flips")) for metric in METRICS
             }
-            rows.append({"entry": one, "bench": bench, "group": tier, "test": test, "cluster": cluster, **numbers})
+            rows.append({"entry": entry, "bench": bench, "group": tier, "test": test, "cluster": cluster, **numbers})
     return rows
 
 
@@ -162,7 +162,7 @@ def dots(lines: Sequence[tuple[str, Sequence[float]]], words: Sequence[str], bet
         parts = [
             *(html.line((tick, tick), (0, 20), "grid") for tick in ticks),
             html.line((min(values), max(values)), (10, 10), "bar"),
-            *(html.at(value, 10, *mark, one) for value, mark, one in zip(values, marks, said, strict=True)),
+            *(html.at(value, 10, *mark, text) for value, mark, text in zip(values, marks, said, strict=True)),
         ]
         plot = html.strip(20, *parts, label=f"{name}: {', '.join(said)}")
         plots.append(html.row(name, between.join(f"{value:.1f}" for value in values), plot))
@@ -193,16 +193,16 @@ def findings(rows: Sequence[dict[str, Any]], shared: Path) -> list[dict[str, Any
         return name, [row[metric].value for metric in METRICS[:3]]
 
     types, flips = np.array(ordered["bench"].types), ordered["entry"].flips
-    by_type = {one: 100 * float(np.nanmean(flips[types == one])) for one in np.unique(types[~np.isnan(flips)])}
-    one, two, both, changed = (reworded[metric].value for metric in METRICS)
+    by_type = {kind: 100 * float(np.nanmean(flips[types == kind])) for kind in np.unique(types[~np.isnan(flips)])}
+    own, new, both, changed = (reworded[metric].value for metric in METRICS)
     turned = ordered["flips"]
     p_lora, p_tuned = (differ(qwen["entry"].flips, row["entry"].flips, qwen["cluster"]) for row in (lora, tuned))
     wordings = ("original alone", "rewording alone", "right in both")
     return [
         {
             "title": f"Reword a caption, and a CLIP model changes {changed:.1f} % of its answers",
-            "words": f"On SugarCrepe++, an open_clip ViT-B/32 gets one caption right on {one:.1f} % of items, its "
-            f"rewording on {two:.1f} %, both on only {both:.1f} %. On {changed:.1f} % it accepts one and rejects the "
+            "words": f"On SugarCrepe++, an open_clip ViT-B/32 gets one caption right on {own:.1f} % of items, its "
+            f"rewording on {new:.1f} %, both on only {both:.1f} %. On {changed:.1f} % it accepts one and rejects the "
             f"other. On predicate-noun, CLIP is near chance (50): {clip['right'].value:.1f} [{clip['right'].low:.1f}, "
             f"{clip['right'].high:.1f}].",
             "chart": dots(
@@ -216,7 +216,7 @@ def findings(rows: Sequence[dict[str, Any]], shared: Path) -> list[dict[str, Any
             "title": f"Swap the options, and GPT-4V changes {turned.value:.1f} % of its answers",
             "words": f"Of {turned.n:,} SugarCrepe pairs that it answered in both orders, it chose another caption in "
             f"{turned.found:,}. Below: the share by type of pair.",
-            "chart": bars(sorted(by_type.items(), key=lambda one: -one[1]), 20),
+            "chart": bars(sorted(by_type.items(), key=lambda pair: -pair[1]), 20),
             "row": ordered,
         },
         {
@@ -263,9 +263,9 @@ def address(source: str) -> tuple[str, str]:
 
 def said(row: dict[str, Any], item: int) -> str:
     """The answers of a model that was asked in two ways; the heading says it for the others."""
-    one = row["entry"]
-    first, second = ("right" if values[item] else "wrong" for values in (one.right, one.again))
-    refused = " At least once it chose neither." if np.isnan(one.flips[item]) else ""
+    entry = row["entry"]
+    first, second = ("right" if values[item] else "wrong" for values in (entry.right, entry.again))
+    refused = " At least once it chose neither." if np.isnan(entry.flips[item]) else ""
     return f"Its answers: {first} on the original, {second} on the changed version.{refused}"
 
 
@@ -311,7 +311,7 @@ def page(shared: Path) -> str:
         rows=rows,
         place={id(row): place for place, row in enumerate(rows)},
         benches=benches,
-        families=sorted({one.family for one in entries}),
+        families=sorted({entry.family for entry in entries}),
         tests={row["bench"].name: row["test"] for row in rows},
         twice=[len(again), len({row["entry"].model.partition(",")[0] for row in again})],
         models=len({row["entry"].model for row in answered}),
@@ -338,12 +338,12 @@ def main() -> None:
     parser = arguments(__doc__, *NEEDED)
     parser.add_argument("--out", type=Path, default=Path("ledger.html"))
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/ledger.md")
-    given = parser.parse_args()
-    if given.markdown:
-        print(markdown(given.shared))
+    options = parser.parse_args()
+    if options.markdown:
+        print(markdown(options.shared))
         return
-    write_own(given.out, page(given.shared), MARK)
-    print(f"wrote {given.out}")
+    write_own(options.out, page(options.shared), MARK)
+    print(f"wrote {options.out}")
 
 
 if __name__ == "__main__":

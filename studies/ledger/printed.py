@@ -48,10 +48,10 @@ SPLITS = ("swap_obj", "swap_att", "replace_obj", "replace_att", "replace_rel", "
 
 def read_printed() -> dict[str, dict[str, tuple[str, ...]]]:
     """Source -> model -> what is printed, out of printed.tsv."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    by_source: dict[str, dict[str, tuple[str, ...]]] = {}
     for row in read_rows(Path(__file__).with_suffix(".tsv")):
-        found.setdefault(row["source"], {})[row["model"]] = tuple(row["printed"].split())
-    return found
+        by_source.setdefault(row["source"], {})[row["model"]] = tuple(row["printed"].split())
+    return by_source
 
 
 PRINTED = read_printed()
@@ -73,7 +73,7 @@ class Number(NamedTuple):
 
 
 def _digits(values: list[float | None], printed: tuple[str, ...]) -> tuple[str, ...]:
-    places = [len(one.partition(".")[2]) for one in printed]
+    places = [len(text.partition(".")[2]) for text in printed]
     return tuple(f"{100 * (value or 0):.{place}f}" for value, place in zip(values, places, strict=True))
 
 
@@ -91,8 +91,8 @@ def numbers(data: Path) -> Iterator[Number]:
 
     def winoground(start: str) -> Callable[[str], list[float | None]]:
         def ask(model: str) -> list[float | None]:
-            found = summary("winoground", scores / "winoground" / f"{start}{model}.jsonl.gz").overall
-            return [found[part] for part in PARTS]
+            shares = summary("winoground", scores / "winoground" / f"{start}{model}.jsonl.gz").overall
+            return [shares[part] for part in PARTS]
 
         return ask
 
@@ -101,8 +101,8 @@ def numbers(data: Path) -> Iterator[Number]:
     yield from each("winoground, ebug", winoground("ebug-"))
 
     def valse(model: str) -> list[float | None]:
-        found = summary("valse", scores / "valse" / f"{model}.jsonl.gz")
-        return [*(found.by["split"][split]["original"] for split in VALSE), found.overall["original"]]
+        result = summary("valse", scores / "valse" / f"{model}.jsonl.gz")
+        return [*(result.by["split"][split]["original"] for split in VALSE), result.overall["original"]]
 
     yield from each("valse", valse)
 
@@ -113,18 +113,18 @@ def numbers(data: Path) -> Iterator[Number]:
     yield from each("vsr, dev/test", vsr)
 
     def sugarcrepe(model: str) -> list[float | None]:
-        found = summary("sugarcrepe", scores / "sugarcrepe" / f"{model}.json.gz").by["split"]
-        return [found[split]["original"] for split in SPLITS]
+        by_split = summary("sugarcrepe", scores / "sugarcrepe" / f"{model}.json.gz").by["split"]
+        return [by_split[split]["original"] for split in SPLITS]
 
     yield from each("sugarcrepe", sugarcrepe)
     path = scores / "sugarcrepe_pp" / "xlm-roberta-base-ViT-B-32.json.gz"
 
     def plus(metric: str) -> list[float | None]:
         if metric == "ITT":
-            found = summary("sugarcrepe-pp", path).by["split"]
-            return [found[split]["augmented"] for split in SPLITS[:5]]
+            by_split = summary("sugarcrepe-pp", path).by["split"]
+            return [by_split[split]["augmented"] for split in SPLITS[:5]]
         each_split = (published_run([path], "sugarcrepe-pp", splits=[split]).record for split in SPLITS[:5])
-        return [one.metrics.overall["tot"] for one in each_split]
+        return [result.metrics.overall["tot"] for result in each_split]
 
     yield from each("sugarcrepe++, ITT and TOT", plus)
 
@@ -137,15 +137,15 @@ def numbers(data: Path) -> Iterator[Number]:
     def bivlc(model: str) -> list[float | None]:
         name = f"BiVLC_{model}.csv"
         path = data / "bivlc" / name if (data / "bivlc" / name).exists() else scores / "bivlc" / f"{name}.gz"
-        found = summary("bivlc", path).overall
-        return [found[part] for part in PARTS]
+        shares = summary("bivlc", path).overall
+        return [shares[part] for part in PARTS]
 
     yield from each("bivlc", bivlc)
 
     def colorswap(model: str) -> list[float | None]:
         files = [scores / "colorswap_vlm" / f"{side}-{model}-colorswap.json.gz" for side in ("text", "image")]
-        found = published_run(files, "colorswap").record.metrics.overall
-        return [found[f"{part}_score"] for part in PARTS]
+        shares = published_run(files, "colorswap").record.metrics.overall
+        return [shares[f"{part}_score"] for part in PARTS]
 
     yield from each("colorswap", colorswap)
 
@@ -167,18 +167,18 @@ def siglip(data: Path) -> list[str]:
 
 def main() -> int:
     data = arguments(__doc__, "published_scores").parse_args().shared
-    found = list(numbers(data))
+    checked = list(numbers(data))
     lines = [
-        [one.source, one.model, " / ".join(one.printed), " / ".join(one.ours), "met" if one.met else one.why]
-        for one in found
+        [row.source, row.model, " / ".join(row.printed), " / ".join(row.ours), "met" if row.met else row.why]
+        for row in checked
     ]
     print(table(("source", "model", "printed", "ours", ""), lines, left=5))
     for source, where in WHERE.items():
         print(f"\n{source}: {where}", end="")
-    count, met = sum(len(one.printed) for one in found), sum(len(one.printed) for one in found if one.met)
+    count, met = sum(len(row.printed) for row in checked), sum(len(row.printed) for row in checked if row.met)
     differ = siglip(data)
     print(f"\n\n{met:,} of {count:,} printed numbers are in a row that is met to the digit.", *differ, sep="\n")
-    return int(any(one.why == "NOT EXPLAINED" for one in found))
+    return int(any(row.why == "NOT EXPLAINED" for row in checked))
 
 
 if __name__ == "__main__":

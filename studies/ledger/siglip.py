@@ -15,13 +15,13 @@ TASKS = ("SugarCrepe", "AROCocoOrder", "AROFlickrOrder")  # those with a result 
 
 def history(shared: Path) -> dict[str, dict[str, tuple[float, float]]]:
     """Model -> task -> the score with `padding=True` and with `padding="max_length"`."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    by_model: dict[str, dict[str, dict[str, float]]] = {}
     for row in read_rows(shared / "published_scores" / "mieb_siglip_history.csv"):
         model = row["model"].removeprefix("google/")
-        found.setdefault(model, {}).setdefault(row["task"], {})[row["date"]] = float(row["main_score"])
+        by_model.setdefault(model, {}).setdefault(row["task"], {})[row["date"]] = float(row["main_score"])
     return {
         model: {task: (scores[min(scores)], scores[max(scores)]) for task, scores in tasks.items() if len(scores) == 2}
-        for model, tasks in found.items()
+        for model, tasks in by_model.items()
     }
 
 

@@ -35,22 +35,22 @@ class Pairs(NamedTuple):
 @cache
 def rated(at: Path) -> dict[str, list[tuple[int, dict[str, str]]]]:
     """The images of each prompt: how many errors people counted, and the scores."""
-    found = defaultdict(list)
+    images = defaultdict(list)
     for about, scores in zip(read_rows(at / "metadata.csv"), read_rows(at / "scores_per_image.csv"), strict=True):
         if errors := re.match(r"\d+", about["rank"]):
-            found[about["id"]].append((int(errors[0]), scores | {"image": about["file_name"]}))
-    return found
+            images[about["id"]].append((int(errors[0]), scores | {"image": about["file_name"]}))
+    return images
 
 
 def pairs(at: Path, first: str, second: str) -> Pairs:
     ids, scores = [], []
     for prompt, images in rated(at).items():
-        asked = [image for image in images if image[1][first] and image[1][second]]
-        for both in combinations(asked, 2):
-            (fewer, good), (more, bad) = sorted(both, key=lambda image: image[0])
+        scored = [image for image in images if image[1][first] and image[1][second]]
+        for pair in combinations(scored, 2):
+            (fewer, good), (more, bad) = sorted(pair, key=lambda image: image[0])
             if fewer != more:
                 ids.append(f"{prompt}/{good['image']}/{bad['image']}")
-                scores.append([[float(one[name]) for one in (good, bad)] for name in (first, second)])
+                scores.append([[float(rating[name]) for rating in (good, bad)] for name in (first, second)])
     return Pairs(ids, *np.array(scores).swapaxes(0, 1))
 
 
@@ -64,15 +64,15 @@ def main() -> None:
 
     rows = []
     for kind, name in SETS.items():
-        both = (read_rows(at / f"{model}_{kind}.csv.gz") for model in ("llava", "llava-alt"))
-        changed = [one["correct"] != other["correct"] for one, other in zip(*both, strict=True)]
+        runs = (read_rows(at / f"{model}_{kind}.csv.gz") for model in ("llava", "llava-alt"))
+        changed = [left["correct"] != right["correct"] for left, right in zip(*runs, strict=True)]
         rows.append([f"LLaVA, another chat prompt: {name}", f"{len(changed):,}", f"{100 * np.mean(changed):.1f}", ""])
     logs = shared / "harness_logs/gpt4v_repeats/Winoground"
-    files = (logs / one / "score_results_log.json.gz" for one in ("VIEScore", "VIEScore-1"))
+    files = (logs / name / "score_results_log.json.gz" for name in ("VIEScore", "VIEScore-1"))
     first, second = (read_any([file], "winoground").rows for file in files)
-    found = same_model(first, second)
-    apart = found.where["scores apart, in tenths of the largest"]["2 or more"][1]
-    rows.append(["GPT-4V, the same prompt", f"{found.pairs}", f"{100 * found.changed:.1f}", f"{100 * apart:.1f}"])
+    changes = same_model(first, second)
+    apart = changes.where["scores apart, in tenths of the largest"]["2 or more"][1]
+    rows.append(["GPT-4V, the same prompt", f"{changes.pairs}", f"{100 * changes.changed:.1f}", f"{100 * apart:.1f}"])
     show(("asked twice", "n", "another answer", "2 or more of 10 apart"), rows)
 
 

@@ -26,9 +26,9 @@ JUDGES = {"BLIP": "blip1", "InstructBLIP": "instruct_blip", "LLaVA": "llava", "L
 def read_all(shared: Path) -> Ledger:
     benches: dict[str, Bench] = {}
     entries: list[Entry] = []
-    for bench, more in (*_of_logs(shared), *_mirrored(shared), _winoground(shared), *_judges(shared)):
+    for bench, own_entries in (*_of_logs(shared), *_mirrored(shared), _winoground(shared), *_judges(shared)):
         benches[bench.name] = bench
-        entries += more
+        entries += own_entries
     return benches, entries
 
 
@@ -40,7 +40,7 @@ def _of_logs(shared: Path) -> Iterator[tuple[Bench, list[Entry]]]:
     vila = logs / "vlmevalkit/vila_8b/vila_8b_CCBench.xlsx"
     yield _of_log("CCBench", "VILA 8B", "vlmevalkit", order, "order", [vila])
     for angle in (90, 180, 270):
-        files = [logs / f"vlmevalkit/gpt-4.1/gpt-4.1-2025-04-14_tdbench_rot{one}.xlsx" for one in (0, angle)]
+        files = [logs / f"vlmevalkit/gpt-4.1/gpt-4.1-2025-04-14_tdbench_rot{turn}.xlsx" for turn in (0, angle)]
         second = f"the photo turned by {angle} degrees"
         yield _of_log(f"TDBench, turned by {angle}°", "GPT-4.1", "tdbench", second, "picture", files)
     qwen = logs / "vlmevalkit/Qwen2.5-VL-7B-Instruct/Qwen2.5-VL-7B-Instruct_ScienceQA_TEST"
@@ -53,8 +53,8 @@ def _of_log(
 ) -> tuple[Bench, list[Entry]]:
     logs = read_logs(files)
     rows = items_of(logs[0][0]).rows if logs else []
-    asked = [(row, _two(row.answers, variant)) for row in rows]
-    kept = [(row, two) for row, two in asked if two is not None]
+    paired = [(row, _two(row.answers, variant)) for row in rows]
+    kept = [(row, two) for row, two in paired if two is not None]
     right, again = (_array([bool(two[place].right) for _, two in kept]) for place in (0, 1))
     named = [(one.choice, other.choice) for _, (one, other) in kept]
     flips = _array([np.nan if None in two else two[0] != two[1] for two in named])
@@ -68,8 +68,8 @@ def _of_log(
 def _two(answers: Sequence[Answer], variant: str) -> tuple[Answer, Answer] | None:
     """The first two answers that differ in the variant alone."""
     first = answers[0]
-    other = next((one for one in answers if getattr(one, variant) != getattr(first, variant)), None)
-    return None if other is None else (first, other)
+    second = next((answer for answer in answers if getattr(answer, variant) != getattr(first, variant)), None)
+    return None if second is None else (first, second)
 
 
 def _array(values: Sequence[float | bool]) -> Floats:
@@ -81,19 +81,19 @@ def _mirrored(shared: Path) -> Iterator[tuple[Bench, list[Entry]]]:
     name, at = "VSR, photo mirrored", shared / "published_scores/vsr_vlm"
     entries, texts, photos = [], [], []
     for called, model in (("", "zero_shot"), (" + LoRA", "general_lora"), (" + hard-negative LoRA", "hardneg_lora")):
-        first, other = (
+        on_photos, turned = (
             {row.id: row for row in read_any([at / file], "vsr").rows}
             for file in (f"full-{model}_normal.csv.gz", f"tierc_full-{model}_hflip_invariant.csv.gz")
         )
-        ids = sorted(other)
-        (right, again), (one, two) = (
-            [[getattr(some[id_].answers[0], what) for id_ in ids] for some in (first, other)]
+        ids = sorted(turned)
+        (right, again), (said, said_again) = (
+            [[getattr(rows[id_].answers[0], what) for id_ in ids] for rows in (on_photos, turned)]
             for what in ("right", "choice")
         )
-        flips = [np.nan if None in pair else pair[0] != pair[1] for pair in zip(one, two, strict=True)]
+        flips = [np.nan if None in pair else pair[0] != pair[1] for pair in zip(said, said_again, strict=True)]
         entries.append(Entry(name, f"Qwen2-VL-7B{called}", "qwen", _array(right), _array(again), _array(flips)))
-        texts = [f"statement {id_} ({other[id_].tags['relation']}; truth: {other[id_].tags['label']})" for id_ in ids]
-        photos = [other[id_].image or id_ for id_ in ids]
+        texts = [f"statement {id_} ({turned[id_].tags['relation']}; truth: {turned[id_].tags['label']})" for id_ in ids]
+        photos = [turned[id_].image or id_ for id_ in ids]
     yield Bench(name, "True or False is answered rightly", "the photo mirrored", texts, photos), entries
 
 
@@ -121,21 +121,21 @@ def _judges(shared: Path) -> Iterator[tuple[Bench, list[Entry]]]:
     models = {name: (f"{file}_dsg", f"{file}_tifa") for name, file in JUDGES.items()}
     yield _judged(shared, "T2I judges, DSG then TIFA", rule, "TIFA's questions in place of DSG's", models, note)
     for kind in ("dsg", "tifa"):
-        both = {"LLaVA": (f"llava_{kind}", f"llava-alt_{kind}")}
-        yield _judged(shared, f"T2I judges, {kind.upper()}", rule, "the same questions with another chat prompt", both)
+        names = {"LLaVA": (f"llava_{kind}", f"llava-alt_{kind}")}
+        yield _judged(shared, f"T2I judges, {kind.upper()}", rule, "the same questions with another chat prompt", names)
 
 
 def _judged(
     shared: Path, name: str, rule: str, second: str, models: dict[str, tuple[str, str]], note: str = ""
 ) -> tuple[Bench, list[Entry]]:
-    found = {model: pairs(shared / "t2i_scores", *columns) for model, columns in models.items()}
-    ids = sorted({id_ for one in found.values() for id_ in one.ids})
+    by_model = {model: pairs(shared / "t2i_scores", *columns) for model, columns in models.items()}
+    ids = sorted({id_ for rated in by_model.values() for id_ in rated.ids})
     place = {id_: number for number, id_ in enumerate(ids)}
     entries = []
-    for model, one in found.items():
-        at = [place[id_] for id_ in one.ids]
+    for model, rated in by_model.items():
+        at = [place[id_] for id_ in rated.ids]
         right, again, flips = np.full((3, len(ids)), np.nan)
-        for values, scores in ((right, one.first), (again, one.second)):
+        for values, scores in ((right, rated.first), (again, rated.second)):
             values[at] = scores[:, 0] > scores[:, 1]
         flips[at] = right[at] != again[at]
         entries.append(Entry(name, model, "t2i", right, again, flips))

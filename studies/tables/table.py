@@ -60,7 +60,7 @@ FILES = "papers"  # the folder of the tables as files, next to the page
 
 
 def options() -> argparse.ArgumentParser:
-    files = [one for one in (*jobs.PRIOR, jobs.CE_RELEASED, jobs.CE_PLUS) if one.checkpoint]
+    files = [job for job in (*jobs.PRIOR, jobs.CE_RELEASED, jobs.CE_PLUS) if job.checkpoint]
     listed = "\n".join(f"    {job.file:<30} {job.label}" for job in files)
     names = textwrap.fill(", ".join(ALL), 110, initial_indent="", subsequent_indent="    ")
     about = (__doc__ or "").replace("{names}", names).replace("{checkpoints}", listed)
@@ -81,20 +81,20 @@ def options() -> argparse.ArgumentParser:
     return parser
 
 
-def study_of(asked: argparse.Namespace) -> Study:
+def study_of(args: argparse.Namespace) -> Study:
     form: Form
-    if asked.real:
+    if args.real:
         from studies.tables.lib.real import Real
 
-        if asked.data is None:
+        if args.data is None:
             raise UserError("--real: name the folder of its data with --data DIR; the script says what belongs there")
-        form = Real(asked.data, settings_of(asked.options), asked.device)
+        form = Real(args.data, settings_of(args.options), args.device)
     else:
         from studies.tables.lib.world import World
 
-        pretraining = 150 if asked.device == "cpu" else 1500  # steps of the other base models
-        form = World(asked.out, asked.steps, pretraining, asked.share, settings_of(asked.options))
-    return Study(form, asked.out / form.name, asked.device, tuple(range(asked.seeds)))
+        pretraining = 150 if args.device == "cpu" else 1500  # steps of the other base models
+        form = World(args.out, args.steps, pretraining, args.share, settings_of(args.options))
+    return Study(form, args.out / form.name, args.device, tuple(range(args.seeds)))
 
 
 def times(study: Study, jobs: list[jobs.Job], at_once: int) -> str:
@@ -109,7 +109,7 @@ def with_files(name: str, parts: Iterable[str], shown: bool) -> tuple[list[str],
     parts = [part for part in parts if part]
     tables = [part for part in parts if part.startswith("|")]
     names = iter([name] if len(tables) == 1 else [f"{name}_{place}" for place in range(1, len(tables) + 1)])
-    found: list[str] = []
+    blocks: list[str] = []
     files: dict[str, str] = {}
     for part in parts:
         if part.startswith("|"):
@@ -117,8 +117,8 @@ def with_files(name: str, parts: Iterable[str], shown: bool) -> tuple[list[str],
             files[f"{own}.tsv"] = tsv(next(tables_in(part)))
             block = f"<!-- table: {FILES}/{own} -->\n\n{read_tsv(files[f'{own}.tsv'])}\n\n<!-- end -->"
             part = block if shown else f"[{own}](tables/{FILES}/{own}.tsv)"
-        found.append(part if shown else part.removeprefix("!"))
-    return found, files
+        blocks.append(part if shown else part.removeprefix("!"))
+    return blocks, files
 
 
 def listed(name: str, parts: Iterable[str]) -> str:
@@ -133,34 +133,34 @@ def page_of(made: Mapping[str, Sequence[str]], head: str, kept: str) -> tuple[st
     sections, lines = [], []
     files: dict[str, str] = {}
     for name, parts in made.items():
-        found, own = with_files(name, parts, name in ON_PAGE)
+        texts, own = with_files(name, parts, name in ON_PAGE)
         files |= own
         if name in ON_PAGE:
-            sections += [f"## {ALL[name].title}", *found]
-            found = ["Above:", *(f"[{file[:-4]}](tables/{FILES}/{file})" for file in own)]
-        lines.append(listed(name, found))
+            sections += [f"## {ALL[name].title}", *texts]
+            texts = ["Above:", *(f"[{file[:-4]}](tables/{FILES}/{file})" for file in own)]
+        lines.append(listed(name, texts))
     wrong: dict[str, list[str]] = {}
     for name in made:
-        for one in defects(name):
-            wrong.setdefault(one, []).append(ALL[name].title.partition(":")[0])
+        for defect in defects(name):
+            wrong.setdefault(defect, []).append(ALL[name].title.partition(":")[0])
     return "\n\n".join([
         head, *sections, "## All tables", f"{AS_FILES} {kept}".strip(),
         "\n".join(lines), "## Known defects of the published numbers",
-        "\n".join(f"- {'; '.join(names)}: {one}." for one, names in wrong.items()),
+        "\n".join(f"- {'; '.join(names)}: {defect}." for defect, names in wrong.items()),
     ]), files  # fmt: skip
 
 
-def write_page(study: Study, asked: argparse.Namespace, made: Mapping[str, Sequence[str]], minutes: float) -> Path:
+def write_page(study: Study, args: argparse.Namespace, made: Mapping[str, Sequence[str]], minutes: float) -> Path:
     """All tables: a page, and the folder tables/ next to it; docs/ is for the whole quick form."""
     real = study.form.name == "real"
-    whole = not real and asked.share == 1
+    whole = not real and args.share == 1
     page = (ROOT / "docs" / "appendix" if whole else study.out) / "tables.md"
     wanted = [table.wanted(study.form) for table in ALL.values()]
     head = HEAD.format(
         where="on photos" if real else "on a drawn world",
         command="python -m studies.tables.table all --real --data DIR" if real else "studies/all_quick.sh",
         about=study.form.about() if real else WORLD.format(about=study.form.about()), prior=study.form.prior(),
-        seeds=asked.seeds, models=len(study.tasks(wanted)), jobs=asked.jobs, device=asked.device, minutes=minutes,
+        seeds=args.seeds, models=len(study.tasks(wanted)), jobs=args.jobs, device=args.device, minutes=minutes,
     )  # fmt: skip
     trained = list(dict.fromkeys(job for want in wanted for job in want.jobs))
     text, files = page_of(made, head, KEPT if whole else "")
@@ -173,18 +173,18 @@ def write_page(study: Study, asked: argparse.Namespace, made: Mapping[str, Seque
         keep(study, wanted, (ROOT if whole else study.out) / SCORES)
     write_tables(folder / FILES, files)
     with atomic_write(page) as handle:
-        handle.write(f"{text}\n\n{times(study, trained, asked.jobs)}\n")
+        handle.write(f"{text}\n\n{times(study, trained, args.jobs)}\n")
     return page
 
 
 def main() -> None:
-    asked = options().parse_args()
-    every = "all" in asked.names
-    names = list(ALL) if every else asked.names
+    args = options().parse_args()
+    every = "all" in args.names
+    names = list(ALL) if every else args.names
     started = time.monotonic()
     try:
-        study = study_of(asked)
-        failed = study.prepare([ALL[name].wanted(study.form) for name in names], asked.jobs)
+        study = study_of(args)
+        failed = study.prepare([ALL[name].wanted(study.form) for name in names], args.jobs)
     except UserError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
@@ -196,7 +196,7 @@ def main() -> None:
             failed.append(f"{name}: {error}")
             made[name] = [f"Not made: {error}"]
     if every:
-        print(*failed, f"wrote {write_page(study, asked, made, (time.monotonic() - started) / 60)}", sep="\n")
+        print(*failed, f"wrote {write_page(study, args, made, (time.monotonic() - started) / 60)}", sep="\n")
     else:
         sections = [section(study, name, parts) for name, parts in made.items()]
         for name, text in zip(names, sections, strict=True):

@@ -43,11 +43,11 @@ several comparisons holds where each goes its way significantly; one that goes t
 HOLDS, FAILS, UNCLEAR = "holds", "**fails**", "not clear"
 
 
-def verdict(direction: int, found: Change | None) -> str:
+def verdict(direction: int, measured: Change | None) -> str:
     """Whether a difference has the claim's direction; an interval that holds zero says nothing."""
-    if found is None or not found.clear:
+    if measured is None or not measured.clear:
         return UNCLEAR
-    return HOLDS if found.difference * direction > 0 else FAILS
+    return HOLDS if measured.difference * direction > 0 else FAILS
 
 
 def findings(study: Study) -> list[str]:
@@ -58,11 +58,11 @@ def findings(study: Study) -> list[str]:
         for column in columns:
             place = PLACES[metric][column == "SWAP"]
             gap = (printed[after.name][place] or 0) - (printed[before.name][place] or 0)
-            found = study.difference(before, after, column)
-            one = found[metric] if found else None
+            changes = study.difference(before, after, column)
+            measured = changes[metric] if changes else None
             own.append(HOLDS if gap * direction > 0 else FAILS)
-            ours.append(verdict(direction, one))
-            lines.append([claim, column, f"*{gap:+.1f}*", own[-1], change(one), ours[-1]])
+            ours.append(verdict(direction, measured))
+            lines.append([claim, column, f"*{gap:+.1f}*", own[-1], change(measured), ours[-1]])
     count = (
         f"Differences in points. Of {len(lines)} claims {own.count(HOLDS)} hold in the paper's own Table 1; on {where} "
     )
@@ -76,19 +76,19 @@ def findings(study: Study) -> list[str]:
         "how far it carries, not that a printed number is wrong."
     )
     heads = ("the paper's claim", "on", "published", "published: it", f"{where} [95%]", f"{where}: it")
-    more = [[words, *_both(study, before, after)] for words, before, after in NOT_ASKED]
-    asked = [f"{column} {short}" for column in BOTH for short in ("Aug.", "Brit. ↓")]
+    beyond = [[words, *_both(study, before, after)] for words, before, after in NOT_ASKED]
+    titles = [f"{column} {short}" for column in BOTH for short in ("Aug.", "Brit. ↓")]
     return [
         table(heads, lines),
         " ".join([count, *([why] if study.form.name == "quick" else [])]),
-        table((f"beyond the paper, {where}", *asked), more),
+        table((f"beyond the paper, {where}", *titles), beyond),
         *([ON_PHOTOS] if study.form.name == "quick" else []),
     ]
 
 
 def _both(study: Study, before: Job, after: Job) -> list[str]:
-    found = [study.difference(before, after, column) for column in BOTH]
-    return [change(one[metric]) if one else GONE for one in found for metric in ("augmented", "brittleness")]
+    gaps = [study.difference(before, after, column) for column in BOTH]
+    return [change(gap[metric]) if gap else GONE for gap in gaps for metric in ("augmented", "brittleness")]
 
 
 # ---------------------------------------------------------------------------- averages that the text quotes
@@ -98,7 +98,7 @@ def quoted(study: Study) -> list[str]:
     """The averages in the hard-positive paper's text: as printed, from its own tables, and of our models."""
     on_swaps = [job for job in PRIOR if job.seen == "SWAP"]
     on_replacements = [job for job in PRIOR if job.seen == "REPLACE"]
-    asked = [
+    averages = [
         *((f"drop {column}", f"mean drop on {column} of the earlier models", PRIOR, column, "drop") for column in BOTH),
         (
             "transfer SWAP",
@@ -111,10 +111,10 @@ def quoted(study: Study) -> list[str]:
     ]
     printed, told = rows("hp_table_1"), rows("hp_text")
     lines = []
-    for key, words, jobs, column, metric in asked:
+    for key, words, jobs, column, metric in averages:
         theirs = [printed[job.name][PLACES[metric][column == "SWAP"]] or 0 for job in jobs]
-        found = [study.numbers(job, column) for job in jobs if study.form.can(job)]
-        values = [100 * (one[metric] or 0) for one in found if one]
+        results = [study.numbers(job, column) for job in jobs if study.form.can(job)]
+        values = [100 * (numbers[metric] or 0) for numbers in results if numbers]
         lines.append([words, f"*{told[key][0]:.1f}*", f"*{_mean(theirs):.2f}*", f"{_mean(values):.1f} ({len(values)})"])
     scores = rows("hp_table_9")
     for key, words, jobs in (
@@ -131,8 +131,8 @@ def quoted(study: Study) -> list[str]:
 
 
 def _losses(study: Study, job: Job) -> list[float]:
-    found = [(study.mean_scores(BASE, column).get("c"), study.mean_scores(job, column).get("c")) for column in BOTH]
-    return [a.value - b.value for a, b in found if a and b and a.value is not None and b.value is not None]
+    scores = [(study.mean_scores(BASE, column).get("c"), study.mean_scores(job, column).get("c")) for column in BOTH]
+    return [a.value - b.value for a, b in scores if a and b and a.value is not None and b.value is not None]
 
 
 def _mean(values: list[float]) -> float:

@@ -25,8 +25,8 @@ FILES = {  # below DATA: a letter, and GB unpacked
 }  # fmt: skip
 
 
-def missing(form: Real, one: Table) -> dict[str, str]:
-    wanted = one.wanted(form)
+def missing(form: Real, shown: Table) -> dict[str, str]:
+    wanted = shown.wanted(form)
     tests = {test for column in wanted.columns if column in form.columns for test in form.columns[column].tests}
     return form.missing(wanted.jobs, tests, wanted.standards)
 
@@ -35,12 +35,12 @@ def guide() -> str:
     form, world = Real(Path("D")), World(Path("OUT"), 160, 150)
     rows: list[list[str]] = []
     get: dict[str, str] = {}
-    for name, one in ALL.items():
-        files = missing(form, one)
+    for name, shown in ALL.items():
+        files = missing(form, shown)
         get |= files
-        trained = [job for job in one.wanted(form).jobs if form.trains(job)]
+        trained = [job for job in shown.wanted(form).jobs if form.trains(job)]
         hours = sum(map(form.photos, trained)) / form.rates(CORES)[0] / 3600
-        drawn = len({job for job in one.wanted(world).jobs if world.can(job)})
+        drawn = len({job for job in shown.wanted(world).jobs if world.can(job)})
         letters, sizes = zip(*(FILES[file] for file in files), strict=True)
         took = f"{hours:.1f}" if trained else GONE
         rows.append([name, "".join(sorted(letters)), f"{sum(sizes):.0f}", took, f"{drawn * A_MODEL}"])

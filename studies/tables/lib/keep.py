@@ -31,11 +31,11 @@ def keep(study: Study, wanted: Iterable[Wanted], path: Path) -> None:
             folder = study.run_folder(task.job, task.seed, "test", test)
             if not (folder / "result.json").exists():
                 continue
-            found = load_run(folder).outcomes
-            scores = np.stack([found.caption, found.caption - found.negative, found.positive - found.negative])
+            items = load_run(folder).outcomes
+            scores = np.stack([items.caption, items.caption - items.negative, items.positive - items.negative])
             arrays[f"scores/{task.job.name}/{test}"] = scores.astype(np.float16)
-            arrays[f"test/{test}/picture"] = found.cluster.astype(np.uint16)
+            arrays[f"test/{test}/picture"] = items.cluster.astype(np.uint16)
             for tag in TAGS:
-                arrays[f"test/{test}/{tag}"] = np.array([one.get(tag, "") for one in found.tags])
+                arrays[f"test/{test}/{tag}"] = np.array([tags.get(tag, "") for tags in items.tags])
     arrays["models"] = np.array(list(labels.items()))
     write_arrays(path, arrays)

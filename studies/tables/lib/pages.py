@@ -35,7 +35,7 @@ def phrases(study: Study) -> list[str]:
     for column in REPLACE_PARTS:
         edits = {item.id: edit for test in study.column(column).tests for item in study.form.test(test).items
                  if (edit := _first_edit(item))}  # fmt: skip
-        found = [_by_edit(runs[0], edits) if (runs := study.runs(job, column)) else {} for job in PHRASED]
+        by_job = [_by_edit(runs[0], edits) if (runs := study.runs(job, column)) else {} for job in PHRASED]
         examples: dict[str, str] = {}
         for item in (item for test in study.column(column).tests for item in study.form.test(test).items):
             if edit := _first_edit(item):
@@ -44,9 +44,9 @@ def phrases(study: Study) -> list[str]:
         lines = [
             [
                 phrase, f"{numbers.metrics['original'].n:,}", examples.get(phrase, GONE),
-                *(number(one[phrase].metrics.get("brittleness")) if phrase in one else GONE for one in found),
+                *(number(row[phrase].metrics.get("brittleness")) if phrase in row else GONE for row in by_job),
             ]
-            for phrase, numbers in found[0].items()
+            for phrase, numbers in by_job[0].items()
         ]  # fmt: skip
         heads = ("phrase -> hard positive", "n", "caption / hard positive / hard negative", *(j.label for j in PHRASED))
         parts += [f"{column}:", table(heads, lines)]
@@ -124,7 +124,7 @@ def thresholds(study: Study) -> list[str]:
         "(b) and (d) of the figure: thresholds and losses of CE-CLIP at every step."
     )
     for title, kept in (("thresholds", adaptive), ("losses", [name for name in names if name not in adaptive])):
-        lines = {name.removeprefix("threshold_"): [(one["step"], one["parts"][name]) for one in log] for name in kept}
+        lines = {name.removeprefix("threshold_"): [(row["step"], row["parts"][name]) for row in log] for name in kept}
         path = study.out / "tables" / f"ce_fig_5_{title}.svg"
         with atomic_write(path) as handle:
             handle.write(line_chart(lines, "step", "logits" if title == "thresholds" else "loss, unweighted"))
@@ -142,13 +142,13 @@ def similarities(study: Study) -> list[str]:
     lines = []
     for column in ("ARO relation", "ARO attribution"):
         for job in SIMILAR:
-            for record in (one for run in (study.runs(job, column) or [])[:1] for one in run.records):
+            for record in (record for run in (study.runs(job, column) or [])[:1] for record in run.records):
                 overall = record.metrics.overall
                 names = ("text_cosine_negative", "text_cosine_positive", "sensitivity_gap")
-                found = [number(overall.metrics.get(name), percent=False) for name in names]
+                shown = [number(overall.metrics.get(name), percent=False) for name in names]
                 caption, positive = overall["mean_score_caption"], overall["mean_score_positive"]
                 gap = GONE if caption is None or positive is None else f"{caption - positive:.3f}"
-                lines.append([f"{column}, {study.form.label(job)}", f"{overall.n:,}", *found, gap])
+                lines.append([f"{column}, {study.form.label(job)}", f"{overall.n:,}", *shown, gap])
     heads = ("", "n", "cos(c, n) ↓", "cos(c, p) ↑", "s(c) - s(n) ↑", "s(c) - s(p), near 0")
     return [table(heads, lines), "Normal 95% intervals over pictures."]
 
@@ -169,8 +169,8 @@ def recipes(study: Study) -> list[str]:
     for job in filter(study.form.can, RECIPES):
         label = study.form.label(job)
         if job is not CONTROL:
-            found = {column: study.difference(CONTROL, job, column) for column in KINDS}
-            lines.append([label, *(change(one[c.metric]) if (one := found[c.column]) else GONE for c in RECIPE_CELLS)])
+            gaps = {column: study.difference(CONTROL, job, column) for column in KINDS}
+            lines.append([label, *(change(gap[c.metric]) if (gap := gaps[c.column]) else GONE for c in RECIPE_CELLS)])
         recalls = [study.standard(job, "COCO", f"{way}_recall@1") for way in ("text_to_image", "image_to_text")]
         kept.append([label, *map(number, recalls), number(study.standard(job, "ImageNet", "accuracy@1"))])
     return [

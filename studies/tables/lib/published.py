@@ -16,10 +16,10 @@ _KNOWN = json.loads((Path(__file__).parents[1] / "published.json").read_text(enc
 
 
 def rows(name: str) -> Rows:
-    found: Rows = _KNOWN[name]["rows"] if name in _KNOWN else {}
-    return found
+    printed: Rows = _KNOWN[name]["rows"] if name in _KNOWN else {}
+    return printed
 
 
 def defects(name: str) -> list[str]:
-    found: list[str] = _KNOWN[name]["defects"] if name in _KNOWN else []
-    return found
+    known: list[str] = _KNOWN[name]["defects"] if name in _KNOWN else []
+    return known

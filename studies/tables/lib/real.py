@@ -172,11 +172,11 @@ class Real:
 
     def __init__(self, data: Path, options: Mapping[str, Any] | None = None, device: str = "cuda") -> None:
         self.data, self.options, self.device = data, dict(options or {}), device
-        self.variants = {name: one.label for name, one in OTHERS.items()}
+        self.variants = {name: model.label for name, model in OTHERS.items()}
         self.standards: dict[str, tuple[str, ...]] = dict(STANDARDS)
         for paper in FOLDERS:
-            found = sorted(path.name for path in (data / paper.lower()).glob("*") if path.is_dir())
-            self.standards[paper] = tuple(f"{paper.lower()}-{name}" for name in found)
+            names = sorted(path.name for path in (data / paper.lower()).glob("*") if path.is_dir())
+            self.standards[paper] = tuple(f"{paper.lower()}-{name}" for name in names)
 
     def about(self) -> str:
         return (
@@ -188,9 +188,9 @@ class Real:
     # ------------------------------------------------------------------ is all there, and how long will it take?
 
     def prepare(self, jobs: Iterable[Job], tests: Iterable[str], standards: Iterable[str], processes: int) -> None:
-        asked, standards = list(jobs), list(standards)
-        jobs = [job for job in asked if self.can(job)]
-        told = [self.optional(asked, standards), self.time(jobs, list(tests))]
+        every_job, standards = list(jobs), list(standards)
+        jobs = [job for job in every_job if self.can(job)]
+        told = [self.optional(every_job, standards), self.time(jobs, list(tests))]
         if missing := self.missing(jobs, tests, standards):
             lines = [f"  {name}: {get}" for name, get in missing.items()]
             first = f"{self.data}: {len(missing)} of the files that these tables need are missing:"
@@ -199,7 +199,7 @@ class Real:
 
     def missing(self, jobs: Iterable[Job], tests: Iterable[str], standards: Iterable[str]) -> dict[str, str]:
         """Everything that is not below DATA, and how to get it."""
-        sets = sorted({one for name in standards for one in self.standards.get(name, ())})
+        sets = sorted({part for name in standards for part in self.standards.get(name, ())})
         return dict(self._missing([job for job in jobs if self.can(job)], sorted(tests), sets))
 
     def optional(self, asked: Iterable[Job], standards: Iterable[str]) -> str:
@@ -210,24 +210,24 @@ class Real:
         if any(job.items == MORE for job in jobs):
             lines.append(f"{MORE}/: {', '.join(self._more()) or f'not found ({MORE_GET})'}")
         for name in dict.fromkeys(job.variant for job in jobs if job.variant):
-            spec, one = self.spec(name), OTHERS[name]
-            where = f"hf download {one.get} --local-dir {self.data / name}" if " " not in one.get else one.get
+            spec, model = self.spec(name), OTHERS[name]
+            where = f"hf download {model.get} --local-dir {self.data / name}" if " " not in model.get else model.get
             lines.append(f"{name}/: {spec or f'not found ({where})'}")
         for name in standards:
             if name in FOLDERS:
                 count = len(self.standards[name])
                 lines.append(f"{name.lower()}/: {count} of {FOLDERS[name]} sets found, each a folder of CLIP_benchmark")
-        return "\n".join(["not required, used if present:", *(f"  {one}" for one in lines)]) if lines else ""
+        return "\n".join(["not required, used if present:", *(f"  {line}" for line in lines)]) if lines else ""
 
     def _missing(self, jobs: list[Job], tests: list[str], standards: list[str]) -> Iterator[tuple[str, str]]:
         if not (self.data / BASE / "config.json").exists():
             yield f"{BASE}/", f"hf download openai/{BASE} --local-dir {self.data / BASE}"
         trained = [job for job in jobs if self.trains(job)]
-        wanted = {FILES.get(job.items, job.items) for job in trained}
-        if "mined" in wanted and not (self.data / "mined.jsonl").exists():
-            wanted.add("captions")  # which it is made of
+        needed = {FILES.get(job.items, job.items) for job in trained}
+        if "mined" in needed and not (self.data / "mined.jsonl").exists():
+            needed.add("captions")  # which it is made of
         for name, command in MAKE.items():
-            if name in wanted and not (self.data / f"{name}.jsonl").exists():
+            if name in needed and not (self.data / f"{name}.jsonl").exists():
                 yield f"{name}.jsonl", command.replace("D/", f"{self.data}/")
         for year in ("2017", "2014"):
             used = {"2017": {"captions", "swaps", "replacements", "mined"}, "2014": {"four-types"}}[year]
@@ -300,9 +300,9 @@ class Real:
 
     def spec(self, name: str) -> str | None:
         """How another model is loaded; None where it is not below DATA."""
-        one, folder = OTHERS[name], self.data / name
-        for file in sorted(folder.glob(one.mark)):
-            return one.spec.replace("FOLDER", str(folder)).replace("FILE", str(file)).replace("NAME", name)
+        model, folder = OTHERS[name], self.data / name
+        for file in sorted(folder.glob(model.mark)):
+            return model.spec.replace("FOLDER", str(folder)).replace("FILE", str(file)).replace("NAME", name)
         return None
 
     def _more(self) -> list[str]:
@@ -313,8 +313,8 @@ class Real:
         return path if job.checkpoint and path.exists() else None
 
     def trains(self, job: Job) -> bool:
-        there = job.items != MORE or bool(self._more())
-        return job.recipe is not None and there and self._checkpoint(job) is None
+        available = job.items != MORE or bool(self._more())
+        return job.recipe is not None and available and self._checkpoint(job) is None
 
     def label(self, job: Job) -> str:
         if not job.checkpoint:
@@ -331,8 +331,8 @@ class Real:
 
     def weights(self, job: Job) -> str:
         path = self._checkpoint(job) or self.data / (job.variant or BASE)
-        files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
-        return sha256_json([[one.name, sha256_file(one)] for one in files])
+        files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+        return sha256_json([[file.name, sha256_file(file)] for file in files])
 
     def recipe(self, job: Job, seed: int) -> Recipe:
         assert job.recipe is not None
@@ -362,13 +362,13 @@ class Real:
 
     def source(self, name: str) -> Path | None:
         """The folder of its annotations: its own, or one that has them too."""
-        folders = [self.data / one for one in (name, *PLACES.get(name, ()))]
-        there = [folder for folder in folders if any(one.name != "images" for one in folder.glob("*"))]
-        return next((folder for folder in there if not _loaded(name, folder)[1]), there[0] if there else None)
+        folders = [self.data / place for place in (name, *PLACES.get(name, ()))]
+        filled = [folder for folder in folders if any(path.name != "images" for path in folder.glob("*"))]
+        return next((folder for folder in filled if not _loaded(name, folder)[1]), filled[0] if filled else None)
 
     def _images(self, name: str) -> Path:
         inner = "val2017" if name == "sugarcrepe" else ""
-        folders = [self.data / one / "images" / inner for one in (name, *PLACES.get(name, ()))]
+        folders = [self.data / place / "images" / inner for place in (name, *PLACES.get(name, ()))]
         deeper = [folder / "vg" for folder in folders if name == "replace"]  # where VL-CheckList has Visual Genome
         return next((place for place in (*deeper, *folders) if place.is_dir()), folders[0])
 

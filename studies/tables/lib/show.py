@@ -24,20 +24,20 @@ def cell(numbers: Numbers | None, metric: str = "original") -> str:
     return GONE if numbers is None else share(numbers[metric], numbers.interval(metric))
 
 
-def number(found: Number | None, percent: bool = True, digits: int = 3) -> str:
-    if found is None or found.value is None:
+def number(figure: Number | None, percent: bool = True, digits: int = 3) -> str:
+    if figure is None or figure.value is None:
         return GONE
     if percent:
-        return share(found.value, found.interval)
+        return share(figure.value, figure.interval)
     form = f".{digits}f"
-    return f"{found.value:{form}}" if found.interval is None else ranged(found.value, found.interval, form, 1)
+    return f"{figure.value:{form}}" if figure.interval is None else ranged(figure.value, figure.interval, form, 1)
 
 
-def change(found: Change | None) -> str:
+def change(measured: Change | None) -> str:
     """A paired difference in points; ~ says that the interval holds zero, so that nobody takes a tie for a win."""
-    if found is None:
+    if measured is None:
         return GONE
-    return ranged(found.difference, found.interval, "+.1f") + " ~" * (not found.clear)
+    return ranged(measured.difference, measured.interval, "+.1f") + " ~" * (not measured.clear)
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,15 @@ def grid(study: Study, jobs: Sequence[Job], cells: Sequence[Cell], printed: Rows
     `seen` adds which of the two benchmarks has the kind of hard negative that a model was finetuned on.
     """
     able = [job for job in jobs if study.form.can(job)]
-    found = {job: [study.numbers(job, cell.column) if cell.column else None for cell in cells] for job in able}
+    by_job = {job: [study.numbers(job, cell.column) if cell.column else None for cell in cells] for job in able}
     heads = []
     for place, one in enumerate(cells):
-        n = next((numbers.n for numbers in (found[job][place] for job in able) if numbers), None)
+        n = next((numbers.n for numbers in (by_job[job][place] for job in able) if numbers), None)
         heads.append(one.title if one.mean_of else f"{one.title} ({GONE if n is None else f'n = {n:,}'})")
 
     def shown(job: Job) -> list[str]:
-        both = zip(found[job], cells, strict=True)
-        values = [mean(study, job, one) if one.mean_of else cell(numbers, one.metric) for numbers, one in both]
+        pairs = zip(by_job[job], cells, strict=True)
+        values = [mean(study, job, one) if one.mean_of else cell(numbers, one.metric) for numbers, one in pairs]
         return [*([job.seen or GONE] if seen else []), *values]
 
     rows = {name: [None, *row] for name, row in printed.items()} if seen else printed

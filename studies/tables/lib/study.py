@@ -98,29 +98,29 @@ class Study:
 
     def _count(self, wanted: Iterable[Wanted], processes: int) -> None:
         """The intervals of every model and column, which the tables then find in `known`."""
-        asked = {(job, column) for want in wanted for job in want.jobs for column in want.columns}
-        pairs = sorted(asked, key=lambda pair: (pair[0].name, pair[1]))
-        found = harness_jobs.each(self._numbers, pairs, processes)
-        self.known.update({pair: one for pair, one in zip(pairs, list(found), strict=True) if one is not None})
+        unsorted = {(job, column) for want in wanted for job in want.jobs for column in want.columns}
+        pairs = sorted(unsorted, key=lambda pair: (pair[0].name, pair[1]))
+        counted = harness_jobs.each(self._numbers, pairs, processes)
+        self.known.update({pair: value for pair, value in zip(pairs, list(counted), strict=True) if value is not None})
 
-    def _numbers(self, asked: tuple[Job, str]) -> Numbers | None:
-        return self.numbers(*asked)
+    def _numbers(self, pair: tuple[Job, str]) -> Numbers | None:
+        return self.numbers(*pair)
 
     def tasks(self, wanted: Iterable[Wanted]) -> list[Task]:
         """Each model and seed once, with all that any table asks of it. A model that is not trained has one seed."""
-        found: dict[tuple[Job, int], Task] = {}
+        by_seed: dict[tuple[Job, int], Task] = {}
         for want in wanted:
             tests = tuple(test for name in want.columns for test in self.column(name).tests)
-            standards = tuple(one for name in want.standards for one in self.form.standards.get(name, ()))
+            standards = tuple(part for name in want.standards for part in self.form.standards.get(name, ()))
             for job in filter(self.form.can, want.jobs):
                 for seed in self.seeds_of(job):
-                    task = found.setdefault((job, seed), Task(job, seed, ()))
-                    found[job, seed] = replace(
+                    task = by_seed.setdefault((job, seed), Task(job, seed, ()))
+                    by_seed[job, seed] = replace(
                         task,
                         tests=tuple(dict.fromkeys((*task.tests, *tests))),
                         standards=tuple(dict.fromkeys((*task.standards, *standards))),
                     )
-        return list(found.values())
+        return list(by_seed.values())
 
     def seeds_of(self, job: Job) -> tuple[int, ...]:
         return self.seeds if job.recipe and self.form.trains(job) else (0,)
@@ -165,8 +165,8 @@ class Study:
         return content_of(data.content(), [ref.path for ref in data.refs()], data.source)
 
     def folders(self, task: Task) -> dict[tuple[str, str], Path]:
-        asked = {"test": task.tests, "standard": task.standards}
-        pairs = [(kind, name) for kind, names in asked.items() for name in names]
+        by_kind = {"test": task.tests, "standard": task.standards}
+        pairs = [(kind, name) for kind, names in by_kind.items() for name in names]
         return {pair: self.run_folder(task.job, task.seed, *pair) for pair in pairs}
 
     def results(self, task: Task) -> tuple[Path, ...]:
@@ -214,7 +214,7 @@ class Study:
         where = self.column(column)
         if not where.tests or not self.form.can(job):
             return None
-        found = []
+        runs = []
         for seed in self.seeds_of(job):
             folders = [self.run_folder(job, seed, "test", test) for test in where.tests]
             if not all((folder / "result.json").exists() for folder in folders):
@@ -224,8 +224,8 @@ class Study:
             run = run.where(where.tag, where.value) if where.tag else run
             if not run.rows or leaves(run.outcomes.tags, *self._rule(run, column)) is None:
                 return None  # no item, or no group that is large enough: a dash
-            found.append(run)
-        return found
+            runs.append(run)
+        return runs
 
     def numbers(self, job: Job, column: str) -> Numbers | None:
         if (job, column) not in self.known:
@@ -260,9 +260,9 @@ class Study:
             return {}
         outcomes = runs[0].outcomes
         groups = leaves_of(runs[0], *self._rule(runs[0], column))
-        values = [np.stack([one.outcomes.caption, one.outcomes.negative, one.outcomes.positive], 1) for one in runs]
-        found = grouped(np.mean(values, axis=0), outcomes, groups, 0, RESAMPLES)
-        measured, spread = found.values, found.spread
+        values = [np.stack([run.outcomes.caption, run.outcomes.negative, run.outcomes.positive], 1) for run in runs]
+        means = grouped(np.mean(values, axis=0), outcomes, groups, 0, RESAMPLES)
+        measured, spread = means.values, means.spread
         return {
             name: Number(
                 value=float(measured[place]),
@@ -276,11 +276,11 @@ class Study:
     def standard(self, job: Job, name: str, metric: str) -> Number | None:
         """A number of what stands for a standard set, of the first seed; of several sets the mean, without interval."""
         sets = self.form.standards.get(name, ()) if self.form.can(job) else ()
-        folders = [self.run_folder(job, self.seeds_of(job)[0], "standard", one) for one in sets]
-        found = [
-            read_result(one).metrics.overall.metrics.get(metric) for one in folders if (one / "result.json").exists()
+        folders = [self.run_folder(job, self.seeds_of(job)[0], "standard", part) for part in sets]
+        numbers = [
+            read_result(path).metrics.overall.metrics.get(metric) for path in folders if (path / "result.json").exists()
         ]
-        known = [one for one in found if one is not None]
+        known = [one for one in numbers if one is not None]
         if len(known) < 2:
             return known[0] if known else None
         return Number(value=float(np.mean([one.value for one in known])), interval=None, n=sum(one.n for one in known))
@@ -293,7 +293,7 @@ class Study:
     def log(self, job: Job) -> list[dict[str, Any]]:
         """The training log of the first seed, with a row for each step."""
         folder = self.folder(job, self.seeds_of(job)[0]) / "training"
-        return [one for one in read_log(folder) if "parts" in one] if folder.is_dir() else []
+        return [row for row in read_log(folder) if "parts" in row] if folder.is_dir() else []
 
 
 def _paths(items: Iterable[Item]) -> Iterator[str]:

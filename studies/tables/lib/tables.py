@@ -79,30 +79,30 @@ def hp_table_1(study: Study) -> list[str]:
     return [grid(study, TABLE_1, CONTRASTS, rows("hp_table_1"), seen=True), note]
 
 
-def mean_scores(name: str, title: str, jobs: Sequence[Job], asked: Sequence[tuple[str, str, str]], note: str) -> Table:
+def mean_scores(name: str, title: str, jobs: Sequence[Job], cells: Sequence[tuple[str, str, str]], note: str) -> Table:
     """Mean scores of texts: of each column its title, what stands for it, and which text (c, n, p)."""
 
     def parts(study: Study) -> list[str]:
-        found = {job: [study.mean_scores(job, column).get(text) for _, column, text in asked] for job in jobs}
-        first = next(iter(found.values()))
-        heads = [f"{title} (n = {one.n:,})" if one else title for (title, *_), one in zip(asked, first, strict=True)]
-        shown = listing(study, jobs, heads, lambda job: [number(one, False) for one in found[job]], rows(name), 3)
+        by_job = {job: [study.mean_scores(job, column).get(text) for _, column, text in cells] for job in jobs}
+        first = next(iter(by_job.values()))
+        heads = [f"{title} (n = {mean.n:,})" if mean else title for (title, *_), mean in zip(cells, first, strict=True)]
+        shown = listing(study, jobs, heads, lambda job: [number(mean, False) for mean in by_job[job]], rows(name), 3)
         return [shown, note]
 
-    return Table(title, lambda form: Wanted(tuple(jobs), tuple({column for _, column, _ in asked})), parts)
+    return Table(title, lambda form: Wanted(tuple(jobs), tuple({column for _, column, _ in cells})), parts)
 
 
 def standards(
-    study: Study, jobs: Sequence[Job], asked: Sequence[tuple[str, str, str]], printed: Rows, digits: int
+    study: Study, jobs: Sequence[Job], cells: Sequence[tuple[str, str, str]], printed: Rows, digits: int
 ) -> str:
     """Standard evaluations: of each column its title, the set, and the metric."""
-    found = {job: [study.standard(job, name, metric) for _, name, metric in asked] for job in jobs}
+    by_job = {job: [study.standard(job, name, metric) for _, name, metric in cells] for job in jobs}
     heads = []
-    for (title, name, _), one in zip(asked, found[jobs[0]], strict=True):
+    for (title, name, _), score in zip(cells, by_job[jobs[0]], strict=True):
         sets = len(study.form.standards.get(name, ()))
         several = f", {sets} sets" if study.form.name == "real" and name in {"VTAB", "ELEVATER"} else ""
-        heads.append(f"{title} ({GONE if one is None else f'n = {one.n:,}'}{several})")
-    return listing(study, jobs, heads, lambda job: [number(one) for one in found[job]], printed, digits)
+        heads.append(f"{title} ({GONE if score is None else f'n = {score.n:,}'}{several})")
+    return listing(study, jobs, heads, lambda job: [number(score) for score in by_job[job]], printed, digits)
 
 
 TABLE_10 = (BASE, CONTROL, HN, HP_HN, OURS)
@@ -172,8 +172,8 @@ AVERAGES = {"VALSE", "VL attribute", "VL object", "VL relation", "VL-CheckList",
 
 def ce_cells(name: str) -> tuple[Cell, ...]:
     return tuple(
-        Cell(f"{one.removeprefix('VL ').removeprefix('SC ')}{' average' if one in AVERAGES else ''}", one)
-        for one in CE_COLUMNS[name]
+        Cell(f"{column.removeprefix('VL ').removeprefix('SC ')}{' average' if column in AVERAGES else ''}", column)
+        for column in CE_COLUMNS[name]
     )
 
 

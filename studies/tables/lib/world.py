@@ -143,14 +143,14 @@ class World:
         print(
             f"{len(jobs)} models: about {max(1, minutes):.0f} minutes on two cores, less for what is there", flush=True
         )
-        wanted = {"pretraining" if job.variant else job.items for job in jobs if self.trains(job)}
-        standards = {one for name in standards for one in self.standards.get(name, ())}
+        needed = {"pretraining" if job.variant else job.items for job in jobs if self.trains(job)}
+        standards = {part for name in standards for part in self.standards.get(name, ())}
         sets: dict[str, Callable[[], list[Item]]] = {}
-        if wanted & {"captions", "swaps", "replacements", "mined", "more"}:
+        if needed & {"captions", "swaps", "replacements", "mined", "more"}:
             sets["captions"] = lambda: list(world_items("finetune", self.size(FINETUNING)))
-        if wanted & {"four-types", "more"}:
+        if needed & {"four-types", "more"}:
             sets["four-types"] = lambda: list(world_items("finetune-actions", self.size(FOUR_TYPES)))
-        if "pretraining" in wanted:
+        if "pretraining" in needed:
             sets["pretraining"] = lambda: pretraining_items("base", self.size(SCENES))
         for name in sorted({*tests, *(("swap",) if "retrieval" in standards else ())}):
             size = self.size(MORE_SIZE if name in MORE_TESTS else SIZE)
@@ -158,7 +158,7 @@ class World:
         self._make({name: made for name, made in sets.items() if not self._items(name).exists()}, processes)
         if "classes" in standards:
             self._classes()
-        if "mined" in wanted and not self._items("mined").exists():
+        if "mined" in needed and not self._items("mined").exists():
             items, images = self.finetuning("swaps")
             write_items(self._items("mined"), with_hard_images(items, load_model("world", device="cpu"), images))
 
@@ -169,13 +169,13 @@ class World:
         """For each NAME.tar with the pictures and then NAME.jsonl, the sign that both are there."""
         if not sets:
             return
-        found = {name: made() for name, made in sets.items()}
-        paths = {name: [item.image.path for item in items if item.image] for name, items in found.items()}
+        by_name = {name: made() for name, made in sets.items()}
+        paths = {name: [item.image.path for item in items if item.image] for name, items in by_name.items()}
         everything = [path for listed in paths.values() for path in listed]
-        print(f"drawing {len(everything):,} pictures: {', '.join(found)}", flush=True)
+        print(f"drawing {len(everything):,} pictures: {', '.join(by_name)}", flush=True)
         chunks = [everything[start : start + 250] for start in range(0, len(everything), 250)]
         drawn = chain.from_iterable(each(_draw, chunks, min(processes, len(chunks))))
-        for name, items in found.items():
+        for name, items in by_name.items():
             _write_tar(self.folder / f"{name}.tar", paths[name], [next(drawn) for _ in paths[name]])
             write_items(self._items(name), items)
 
@@ -199,8 +199,8 @@ class World:
 
     def finetuning(self, name: str) -> tuple[Sequence[Item], ImageSource]:
         if name == "more":
-            both = [self.finetuning(part)[0] for part in ("captions", "four-types")]
-            return [*both[0], *both[1]], TarImages([self.folder / f"{part}.tar" for part in ("captions", "four-types")])
+            sets = [self.finetuning(part)[0] for part in ("captions", "four-types")]
+            return [*sets[0], *sets[1]], TarImages([self.folder / f"{part}.tar" for part in ("captions", "four-types")])
         if name in VARIANTS:
             return pretraining_items(name, self.size(SCENES)), self._tar("pretraining")
         if name == "mined":
