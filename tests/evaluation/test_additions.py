@@ -33,13 +33,14 @@ print(*HEADLINE)
 """
 TABLES = """
 from equipoise.evaluation.record import Change, Comparison, Interval
-from equipoise.report.comparison import render_rows, _tests
+from equipoise.report.comparison import change_rows, render_rows, _tests
 change = Change(difference=0.1, interval=Interval(0.05, 0.2), p=0.01, adjusted=0.01)
 one = Comparison(n=9, n_positives=9, runs=(1, 1), benchmark="b", before="x", after="y", changes={"original": change})
 for form in ("csv", "md"):
     print(render_rows([one], form, ["metric", "twice", "images"]))
 print(render_rows([one], "csv").splitlines()[0])
 print(_tests([one]))
+print(*change_rows([one])[0])
 """
 
 
@@ -60,6 +61,7 @@ def test_a_new_metric_is_in_the_lists_of_others(tmp_path: Path) -> None:
 
 def test_a_new_column_is_in_every_table(tmp_path: Path) -> None:
     printed = with_new(record, "    # standard errors", FIELD, TABLES, tmp_path)
+    assert {"detectable", "twice", "images"} <= set(printed[-1].split())  # of `to_frame`
     assert printed[:2] == ["metric,twice,images", "original,50.0,1234.0"]
     assert any("50.00" in line and "1,234" in line for line in printed if line.startswith("|"))
     assert any(line.endswith("verdict") and "twice,images" in line for line in printed)

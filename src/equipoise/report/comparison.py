@@ -91,6 +91,7 @@ def change_rows(comparisons: Sequence[Comparison]) -> list[dict[str, object]]:
             "p_corrected": change.adjusted,
             "significant": change.significant,
         }
+        | _exported(change)
         for one in comparisons
         for name, change in one.changes.items()
     ]
@@ -112,7 +113,6 @@ def render_rows(comparisons: Sequence[Comparison], form: Format, columns: Sequen
     rows = change_rows(comparisons)
     for row, (name, change) in zip(rows, ((n, c) for one in comparisons for n, c in one.changes.items()), strict=True):
         metric = info(name, change)
-        row |= _exported(change)
         row |= {"title": metric.title, "change": change_words(change.model_copy(update={"adjusted": None}))}
         row |= {"verdict": judged(metric, change)}
     known = [name for name in rows[0] if name != "title"]
