@@ -84,12 +84,12 @@ class Tree:
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     def _known(self, arguments: Sequence[str]) -> list[str]:
-        """Without an option that an old commit does not have."""
+        """The command without an option that an old commit does not have."""
         old = "skip-preflight" not in (self.root / "src/equipoise/cli/__init__.py").read_text(encoding="utf-8")
         return [argument for argument in arguments if not (old and argument == "--skip-preflight")]
 
     def prepare(self, items: int, doctor: bool) -> None:
-        """The same files for every commit; the runs that `compare` and `report` read are its own."""
+        """Make the same files for every commit; each commit makes its own runs for `compare` and `report`."""
         self.folder.mkdir()
         (self.folder / "stand.py").write_text(STAND)
         sample = list(made.items(items, max(1, items // 5)))
@@ -136,7 +136,7 @@ def main() -> int:
 
 
 def keeps(name: str, command: list[str], base: Tree, here: Tree, turns: int) -> bool:
-    """Measure a case and print its row; whether it is fast enough, at the latest the second time."""
+    """Measure a case, print its row, and return whether it is fast enough, if need be the second time."""
     if name == next(iter(CASES)):
         print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; CPU seconds")
         print(f"{'case':<18}{base.name[:9]:>10}{'here':>8}{'ratio':>8}   turn by turn")

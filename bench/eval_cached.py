@@ -40,7 +40,7 @@ class Stand:
 
 
 def draw(root: Path, paths: Sequence[str]) -> None:
-    """Small files: what is timed reads and hashes them, and decodes none."""
+    """Draw small files: the timed code reads and hashes them, and decodes none."""
     from PIL import Image
 
     for number, path in enumerate(paths):

@@ -142,7 +142,7 @@ def ours(
 
 
 def decode_limit(model: Any, photos: Path, paths: list[str], workers: int) -> None:
-    """Photos read, hashed, decoded and resized with nobody to wait for."""
+    """Print how fast photos are read, hashed, decoded and resized where nothing else is waited for."""
     from equipoise.data.images import FolderImages
     from equipoise.data.items import ImageRef
     from equipoise.embedding.decoding import decoded
@@ -201,7 +201,7 @@ def naive_way(model: Any, items: Any, photos: Path, records: int | None) -> tupl
 
 
 def differences(first: dict[str, dict[str, bool]], second: dict[str, dict[str, bool]]) -> int:
-    """Items of `one` whose outcome is another in `other`."""
+    """The number of outcomes in `first` that differ in `second`."""
     return sum(second[name] != outcome for name, outcome in first.items())
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 
 def sample(source: Path | None, records: int) -> tuple[Any, Any]:
-    """REPLACE's records, or made-up ones with one negative as these have."""
+    """REPLACE's records, or made-up records that also have one negative each."""
     if source:
         return made.replace_items(source, records)
     return [item.model_copy(update={"negatives": item.negatives[:1]}) for item in made.items(records, 6)], None

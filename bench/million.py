@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def measured(name: str, folder: Path, arguments: list[str], files: list[str], says: str) -> bool:
-    """Run one verb and print its row; whether it ended well, spoke of all items and kept the limits."""
+    """Run one verb and print its row; return whether it ended well, printed the number of items and kept the limits."""
     started = time.monotonic()
     with (folder / f"{name}.out").open("w") as out:
         child = subprocess.Popen([sys.executable, *arguments], cwd=folder, stdout=out)
@@ -92,7 +92,7 @@ def measured(name: str, folder: Path, arguments: list[str], files: list[str], sa
 
 
 def watch(process: int, together: list[int]) -> None:
-    """Note what a process and all below it need, in kB, until it ends: wait4 tells the largest of them alone."""
+    """Note the memory in kB of a process and all its children together until it ends: wait4 gives only the largest."""
     while Path(f"/proc/{process}/task").exists():
         below, peaks = [process], 0
         for pid in below:

@@ -41,7 +41,7 @@ def draw(folder: Path) -> None:
 
 
 def write_runs(out: Path, photos: Path) -> None:
-    """Run folders, written by what writes them after an evaluation."""
+    """Write run folders with the function that writes them after an evaluation."""
     from equipoise.data.items import ImageRef, Item, texts
     from equipoise.evaluation.averages import summarise
     from equipoise.evaluation.outcomes import outcomes_of

@@ -22,7 +22,7 @@ SCRIPTS = sorted(path for path in Path(__file__).parent.glob("*.py") if path.ste
 
 
 def run(script: Path) -> int:
-    """Its exit code, in this process."""
+    """Run a script in this process and return its exit code."""
     sys.argv = [str(script), "--tiny"]
     try:
         runpy.run_path(str(script), run_name="__main__")

@@ -190,7 +190,7 @@ def same_bytes(step: Ordinary, recipe: Recipe, batches: list[Any]) -> bool:
 def measure(
     ways: dict[str, Ordinary], recipe: Recipe, batches: list[Any], rounds: int, peak: float
 ) -> dict[str, dict[str, float]]:
-    """Every way of doing the step, timed and printed."""
+    """Time every way of doing the step, and print the times."""
     config = ways["ordinary"].network.config
     flops = statistics.mean(needed_flops(config, batch) for batch, *_ in batches)
     chunks = [chunk for batch, *_ in batches for chunk in batch.texts]

@@ -122,7 +122,7 @@ def second_table(audited: Sequence[tuple[Audit, int]]) -> str:
 
 
 def section(result: Audit) -> str:
-    """Short: what was found, two examples each; `equipoise audit` prints the whole page."""
+    """The findings with two examples each; `equipoise audit` prints the whole page."""
     checks, _ = by_name(result)
     lines = []
     for check in sorted(result.checks, key=lambda check: -check.count):

@@ -57,7 +57,7 @@ FIELDS = ("number", "source", "sort", "image", "from", "to")
 
 
 class Edited(NamedTuple):
-    """A text to read, and what the reader is not told."""
+    """A text to read, with the facts that its reader does not see."""
 
     source: str
     sort: str
@@ -213,7 +213,7 @@ def published(readings: list[str]) -> None:
 
 
 def counted(rows: list[dict[str, str]]) -> None:
-    """Passed by each reader, by source and sort; Wilson's 95 % interval spans both."""
+    """Print how many each reader passed, by source and sort; Wilson's 95 % interval spans both readers."""
     by_sort: dict[str, list[dict[str, str]]] = {}
     for row in rows:
         by_sort.setdefault(f"{row['source']}, {row['sort']}", []).append(row)
@@ -228,7 +228,7 @@ def counted(rows: list[dict[str, str]]) -> None:
 
 
 def _verdicts(path: Path, count: int) -> dict[int, tuple[str, str]]:
-    """Pass or fail, and why."""
+    """Each number's verdict, pass or fail, and its reason."""
     verdicts = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         number, verdict, why, *_ = [*line.split("\t"), ""]

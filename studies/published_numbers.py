@@ -188,7 +188,7 @@ def _vsr(data: Path) -> str:
 
 
 def tables(data: Path = SHARED) -> list[str]:
-    """In the order of the page."""
+    """All tables, in the order of the page."""
     parts = (_wordings, _against_first, _winoground, _valse, _bivlc, _sugarcrepe, _vsr)
     return [part(data) for part in parts]
 

@@ -121,7 +121,7 @@ def measured(kept: Kept, model: str, column: str, metric: str) -> tuple[list[flo
 
 
 def again(cell: Cell, kept: Kept, model: str) -> tuple[bool, str]:
-    """Whether a cell is right, and what comes out."""
+    """Whether a cell is right, and its computed value."""
     column, metric = asked(cell)
     printed = [float(part) for part in SHOWN.fullmatch(cell.shown).groups()]  # type: ignore[union-attr]
     scale, digits = (1, 3) if metric in TEXTS.values() else (100, 1)

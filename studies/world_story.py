@@ -69,7 +69,7 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def agreement(world: Mapping[str, Mapping[str, float]], photos: Mapping[str, Mapping[str, float]]) -> tuple[float, int]:
-    """Spearman's correlation over recipes and columns, and of how many."""
+    """Spearman's correlation over recipes and columns, and the number of pairs."""
     cells = [(row, column) for row in photos for column in photos[row]]
     pairs = ([world[row][column] for row, column in cells], [photos[row][column] for row, column in cells])
     return spearman(*pairs), len(cells)

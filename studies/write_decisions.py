@@ -53,7 +53,7 @@ def page() -> str:
 
 
 def _listed(text: str) -> str:
-    """With the empty line that Markdown wants before a list."""
+    """The text with the empty line that Markdown needs before a list."""
     return re.sub(r"(?m)^(?![-\s|#`])(.+)\n(?=- )", r"\1\n\n", text)
 
 

@@ -110,7 +110,7 @@ def measured(key: Asked) -> Change:
 
 
 def known(names: Iterable[str]) -> list[str]:
-    """Those with all three bases: rows of other bases do not compare."""
+    """The models with all three bases: rows of other bases cannot be compared."""
     return [name for name in names if seeds("a", name) == SEEDS]
 
 
@@ -138,7 +138,7 @@ def verdict(claim: Claim, listed: Sequence[Asked], corrected: Corrected) -> str:
 
 
 def said(listed: Sequence[Asked], corrected: Corrected) -> str:
-    """The comparisons of a claim; of several, whom each is with."""
+    """The comparisons of a claim in one cell; where there are several, each with the name of the other model."""
     cells = [cell(corrected[key], 1 if key[3] == THRESHOLDS else 100) for key in listed]
     names = [key[2].removeprefix("ce-").removeprefix("clip-") for key in listed]
     return "; ".join(cells if len(cells) < 2 else map(": ".join, zip(names, cells, strict=True))) or "–"

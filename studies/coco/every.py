@@ -1,4 +1,4 @@
-"""The tables of every recipe of the package on the same photos, and of what CE-CLIP's paper claims.
+"""The tables of every recipe of the package on the same photos, and of the claims of CE-CLIP's paper.
 
     python -m studies.coco.every            also the end of `python -m studies.coco.table`
     python -m studies.coco.every --claims   those of docs/appendix/tables.md, "Which claims hold where"

@@ -145,7 +145,7 @@ def tests(store: str, kind: str) -> list[tuple[str, str]]:
 
 
 def chosen(store: str, test: str) -> Any:
-    """Which items of a test: of one group, or all."""
+    """The selection of a test's items: one group, or all."""
     name, _, group = test.partition(":")
     return scores(store)[f"{name}/relation"] == group if group else slice(None)
 
@@ -176,7 +176,7 @@ def photos(store: str, test: str) -> list[str]:
 
 
 def size(store: str, kind: str) -> int:
-    """How many items; of the recalls, photos."""
+    """The number of items; for recalls, the number of photos."""
     listed = [("", "i2t@1")] if kind == "recalls" else tests(store, kind)
     model = next(name for name in ("base", "control") if name in models(store))
     return sum(gaps(store, f"{model}-{seeds(store, model)[0]}", test).shape[1] for _, test in listed)
@@ -204,7 +204,7 @@ def share(store: str, model: str, test: str, metric: str) -> float:
 
 
 def level(store: str, name: str, kind: str, metric: str = "original", only: Sequence[int] | None = None) -> float:
-    """In percent, over bases, sets and their tests."""
+    """The mean share in percent over bases, sets and their tests."""
     shares: dict[str, list[float]] = {}
     for seed in (seed for seed in seeds(store, name) if only is None or seed in only):
         for group, test in tests(store, kind):
@@ -224,7 +224,7 @@ class Printed(LoadedRun):
 
 
 def paired(store: str, kind: str) -> bool:
-    """Whether its positives count; of a search, a class and what has none, only Original accuracy is asked."""
+    """Whether positives count; searches, classes and tests without positives have only Original accuracy."""
     return not (kind in SETS.get(store, {}) or "@" in kind or ":" in kind)
 
 

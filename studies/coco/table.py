@@ -97,7 +97,7 @@ def values(tower: str, name: str, only: Sequence[int]) -> list[float]:
 
 
 def summary(tower: str, names: Iterable[str], title: str, only: Sequence[int], theirs: str = "") -> None:
-    """The values of models, and what the papers print."""
+    """The values of models, and the numbers that the papers print."""
     rows = []
     for name in known(tower, names):
         cells = [f"{value:.1f}" for value in values(tower, name, only)]
@@ -118,7 +118,7 @@ def short() -> None:
 
 
 def ablation(title: str, names: Sequence[str]) -> None:
-    """On the bases that all of these models have, and what the papers print."""
+    """Models on the bases that they all have, and the numbers that the papers print."""
     names = known("m", names)
     places = {len(PRINTED[name][2]) for name in names if name in PRINTED}
     theirs = f"published for CLIP ViT-B/32 ({PUBLISHED[places.pop()]})" if places else ""
@@ -133,7 +133,7 @@ def published(name: str) -> str:
 
 
 def changes(names: Sequence[str]) -> None:
-    """Models that do not all have the same bases: what each changes against captions alone, on its own bases."""
+    """Models with different bases: the change of each against captions alone, on its own bases."""
     lines = []
     for name in known("m", names):
         only = seeds("m", name, "control")
@@ -143,7 +143,7 @@ def changes(names: Sequence[str]) -> None:
 
 
 def parts_of_ours() -> None:
-    """The effect of each part on REPLACE, on the first base: only there are the variants and the whole recipe."""
+    """The effect of each part on REPLACE, on the one base that the variants and the whole recipe share."""
     columns = [("replace", metric) for metric in METRICS[1:]]
     rows = []
     for name in known("m", (name for name in MORE if name.startswith("ours-"))):

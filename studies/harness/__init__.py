@@ -26,7 +26,7 @@ Rows = list[list[str]]  # the first has the heads
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
-    """In Markdown; all columns but the first so many are numbers."""
+    """A table in Markdown; the first `left` columns are text, the others numbers."""
     lines = [heads, [*["---"] * left, *["---:"] * (len(heads) - left)], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -79,7 +79,7 @@ def read_tsv(text: str) -> str:
 
 
 def write_tables(folder: Path, files: Mapping[str, str]) -> None:
-    """Exactly these files; those that are as they should be are not touched."""
+    """Write exactly these files; files that are already right are not touched."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.tsv"):
         if path.name not in files:
@@ -92,7 +92,7 @@ def write_tables(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def opened(path: Path) -> TextIO:
-    """A text, unpacked where it is NAME.gz."""
+    """Open a text file, unpacked where it is NAME.gz."""
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8", newline="")
     return path.open(encoding="utf-8", newline="")
@@ -122,7 +122,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def write_packed(path: Path, data: Any, **options: Any) -> int:
-    """JSON, gzipped without a date: the same data gives the same bytes. How many there are."""
+    """Write gzipped JSON without a date, so that the same data gives the same bytes; return the number of bytes."""
     packed = gzip.compress(json.dumps(data, separators=(",", ":"), **options).encode(), mtime=0)
     path.write_bytes(packed)
     return len(packed)

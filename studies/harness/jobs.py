@@ -26,7 +26,7 @@ class Work(NamedTuple):
 
 
 def each(do: Callable[[Given], Made], given: Iterable[Given], processes: int, start: str = "spawn") -> Iterator[Made]:
-    """In this order. With one process in this one; "fork" shares what is loaded. The processes may start others."""
+    """Results in the order of `given`. One process is this one; "fork" shares loaded data. A process may start more."""
     if processes == 1:
         yield from map(do, given)
         return
@@ -42,14 +42,14 @@ def _share_cores(processes: int) -> None:
 
 
 def run(listed: Sequence[Work], processes: int = 1, start: str = "spawn") -> list[str]:
-    """Make what is not there yet, and return what failed."""
+    """Run the jobs whose output is missing, and return those that failed."""
     todo = [work for work in listed if not all(path.exists() for path in work.done)]
     numbered = [(f"{number}/{len(todo)} {work.name}", work.make) for number, work in enumerate(todo, 1)]
     return [line for line in each(_made, numbered, processes, start) if line]
 
 
 def _made(numbered: tuple[str, Callable[[], None]]) -> str:
-    """Why it failed; "" if it did not."""
+    """The reason of a failure; "" if there was none."""
     name, make = numbered
     started, failed = time.monotonic(), ""
     try:

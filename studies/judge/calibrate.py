@@ -83,7 +83,7 @@ def judged(caption: Caption) -> Iterator[tuple[str, str, Proposal | Exchange, fl
 
 
 def kind_in(caption: Caption, each: Proposal | Exchange) -> str | None:
-    """As the dial counts it; None of what the checks drop."""
+    """The kind of an edit as the dial counts it; None where the checks drop it."""
     made = each.candidate if isinstance(each, Exchange) else replaced(caption.text, "negative", each)
     if any(check(caption, made) for check in RECIPE.checks):
         return None

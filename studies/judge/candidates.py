@@ -46,7 +46,7 @@ LETTERS = "ptig"
 
 
 class Wanted(NamedTuple):
-    """How many of a caption, at most, and how likely to pass."""
+    """Limits for the candidates of a caption: how many at most, and how likely to pass."""
 
     listed: dict[str, int]  # of our lists' words, by target
     own: dict[str, int]  # of those that the judge proposes
@@ -93,7 +93,7 @@ def candidates(caption: Caption, rng: random.Random, wanted: Wanted = ANY) -> li
 
 
 def _kept(caption: Caption, listed: Sequence[Proposal], number: int, rng: random.Random) -> list[Candidate]:
-    """So many of them that the checks keep."""
+    """At most `number` of the candidates, all of which the checks keep."""
     kept: list[Candidate] = []
     for each in rng.sample(listed, len(listed)):
         if len(kept) == number:
@@ -173,7 +173,7 @@ FIELDS = (*"sheet corpus image place target by mark attested start end to sort".
 
 
 def collect(folder: Path, out: Path) -> None:
-    """All sheets that were read, a line an edit, with its verdict; without texts. Other sheets of `out` stay."""
+    """Write a line for each edit that was read, with its verdict, without texts; other sheets of `out` stay."""
     read = {path.stem.removeprefix("labels"): path for path in folder.glob("labels*.txt")}
     rows = [row for row in read_rows(out) if row["sheet"] not in read] if out.exists() else []
     for sheet, path in sorted(read.items(), key=lambda pair: int(pair[0])):
@@ -245,7 +245,7 @@ def _edit(caption: Caption, row: dict[str, str]) -> dict[str, Any]:
 
 
 def swap_text(caption: Caption, pair: Pair) -> str:
-    """As it was written; where the rules of swaps have changed since, without the verb that may have followed."""
+    """The swap as it was written; where the rules of swaps have changed since, without a verb after it."""
     if pair in (known := _texts(caption)):
         return known[pair]
     return write_edit(write_edit(caption.text, *pair.second, pair.into_second), *pair.first, pair.into_first)

@@ -38,7 +38,7 @@ class Data:
         self.edits: list[tuple[int, list[Half], Any]] = []
 
     def add(self, block: dict[str, Any], made: dict[str, Any], target: Any, worth: float = 1.0) -> None:
-        """Nothing where the net cannot look, as in the package."""
+        """Add an edit, unless the net cannot look at it, as in the package."""
         text, others = block["caption"], tuple(block["others"])
         said = said_by(others)
         halves = [half_of(text, said, *edit) for edit in asked_of(made)]
@@ -90,7 +90,7 @@ def half_of(
 
 
 class Arrays:
-    """The same as arrays, the edits in the order of their captions."""
+    """The edits as arrays, in the order of their captions."""
 
     def __init__(self, data: Data, ids: dict[str, int]) -> None:
         size = len(data.own)
@@ -118,7 +118,7 @@ class Arrays:
         return np.unique(starts)
 
     def batch(self, chosen: np.ndarray, hide: float, most: int, device: str) -> tuple[Any, Tensor]:
-        """These captions with at most so many edits each; of a share `hide` of them nobody knows the others."""
+        """These captions with at most `most` edits each; a share `hide` of them is without its other captions."""
         listed = [np.arange(self.offsets[place], self.offsets[place + 1]) for place in chosen]
         listed = [rows if len(rows) <= most else np.random.choice(rows, most, replace=False) for rows in listed]
         rows = np.concatenate(listed)

@@ -117,7 +117,7 @@ def pool_of(files: list[list[Path]], held_out: set[str]) -> Data:
 
 @torch.no_grad()
 def report(net: Judge, unseen: Arrays, device: str) -> None:
-    """How many passed among those that the net finds likeliest."""
+    """Print how many edits passed among those that the net finds likeliest."""
     inputs, targets = unseen.batch(np.arange(len(unseen.own)), 0.0, ALL, device)
     chances = net(*inputs)[0].softmax(-1)[:, 0].cpu().numpy()
     passed = targets[:, 0].cpu().numpy()

@@ -83,7 +83,7 @@ class Frames:
             beside[unit.lemma, f"{name} {side[0]}"] += 1
 
     def _proposed(self, kind: str, counts: dict[str, Counter[str]]) -> list[str]:
-        """Frequent enough, and mostly of this kind."""
+        """Words that are frequent enough and mostly of this kind."""
         return [
             word
             for word, number in counts[kind].most_common()
@@ -105,7 +105,7 @@ class Frames:
 
 
 def _vectors(beside: Counter[tuple[str, str]], words: set[str]) -> dict[str, np.ndarray]:
-    """Words by what stands beside them: positive pointwise mutual information, its first singular vectors."""
+    """Vectors of words from their neighbours: the first singular vectors of positive pointwise mutual information."""
     listed = sorted(words)
     rows = {word: place for place, word in enumerate(listed)}
     totals: Counter[str] = Counter()
@@ -141,7 +141,7 @@ def places(caption: Caption) -> list[int]:
 
 
 def proposals(caption: Caption, frames: Frames, rng: np.random.Generator) -> Iterator[tuple[Candidate, bool]]:
-    """Each with whether it was drawn at random."""
+    """Candidates, each with whether it was drawn at random."""
     units, editable = caption.units, places(caption)
     for place in editable:
         unit = units[place]

@@ -117,7 +117,7 @@ def tiers(entries: Sequence[Entry], cluster: Integers) -> list[int]:
 
 
 def everything(shared: Path, only_twice: bool = False) -> Ledger:
-    """Where a model was asked twice comes first; mteb's totals come last."""
+    """Benchmarks that asked a model twice come first; mteb's totals come last."""
     (benches, entries), (also, more) = read_all(shared, only_twice), twice.read_all(shared)
     return dict(sorted((benches | also).items(), key=lambda pair: not pair[1].second)), [*entries, *more]
 

@@ -47,7 +47,7 @@ SPLITS = ("swap_obj", "swap_att", "replace_obj", "replace_att", "replace_rel", "
 
 
 def read_printed() -> dict[str, dict[str, tuple[str, ...]]]:
-    """Source -> model -> what is printed, out of printed.tsv."""
+    """Source -> model -> printed numbers, from printed.tsv."""
     by_source: dict[str, dict[str, tuple[str, ...]]] = {}
     for row in read_rows(Path(__file__).with_suffix(".tsv")):
         by_source.setdefault(row["source"], {})[row["model"]] = tuple(row["printed"].split())

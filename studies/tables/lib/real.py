@@ -299,7 +299,7 @@ class Real:
         return self.trains(job) or self._checkpoint(job) is not None or not (job.recipe or job.checkpoint)
 
     def spec(self, name: str) -> str | None:
-        """How another model is loaded; None where it is not below DATA."""
+        """The spec that loads another model; None where it is not below DATA."""
         model, folder = OTHERS[name], self.data / name
         for file in sorted(folder.glob(model.mark)):
             return model.spec.replace("FOLDER", str(folder)).replace("FILE", str(file)).replace("NAME", name)

@@ -1,4 +1,4 @@
-"""Training and scoring each model once, and reading back what every table asks for.
+"""Training and scoring each model once, and reading back the numbers for every table.
 
 OUT/models/NAME-SEED-HASH holds a trained model, runs/TEST-HASH below it what it scored. The hashes are of content: the
 recipe, the base's weights, the items and photos that it was trained on; the items and photos that it is judged on. So
@@ -42,7 +42,7 @@ from studies.tables.lib.jobs import Job
 
 @dataclass(frozen=True)
 class Task:
-    """One model with one seed, and what is to be known of it."""
+    """One model with one seed, and the sets to score it on."""
 
     job: Job
     seed: int
@@ -61,7 +61,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Study:
-    """Models of a form below a folder; what was asked once is kept."""
+    """Models of a form below a folder; computed numbers are kept."""
 
     form: Form
     out: Path
@@ -90,7 +90,7 @@ class Study:
         return failed
 
     def _require_peft(self, jobs: Iterable[Job]) -> None:
-        """Say at once what would fail after an hour."""
+        """Fail at once where peft is missing, not after an hour."""
         trained = [job for job in jobs if self.form.can(job) and self.form.trains(job)]
         adapted = [job.name for job in trained if self.form.recipe(job, 0).lora]
         if adapted and find_spec("peft") is None:
@@ -107,7 +107,7 @@ class Study:
         return self.numbers(*pair)
 
     def tasks(self, wanted: Iterable[Wanted]) -> list[Task]:
-        """Each model and seed once, with all that any table asks of it. A model that is not trained has one seed."""
+        """Each model and seed once, with all sets that any table needs. A model that is not trained has one seed."""
         by_seed: dict[tuple[Job, int], Task] = {}
         for want in wanted:
             tests = tuple(test for name in want.columns for test in self.column(name).tests)

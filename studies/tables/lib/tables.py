@@ -140,7 +140,7 @@ def hp_table_8(study: Study) -> list[str]:
 
 
 def absent(study: Study) -> str:
-    """Which of the other models are not there."""
+    """The other models that are not there."""
     names = [job.label for job in others(study.form) if not study.form.can(job)]
     return f"Not here, so not scored: {', '.join(names)}." if names else ""
 

@@ -121,7 +121,7 @@ class World:
         self.variants = {name: label for name, (label, *_) in VARIANTS.items()}
 
     def size(self, n: int) -> int:
-        """So many, or fewer where the whole is only tried out."""
+        """This many, or fewer where the whole is only tried out."""
         return max(20, round(n * self.share))
 
     def about(self) -> str:
@@ -180,7 +180,7 @@ class World:
             write_items(self._items(name), items)
 
     def _classes(self) -> None:
-        """One thing to a picture, as many of each kind: zero-shot classification."""
+        """Pictures of one thing, the same number of each kind, for zero-shot classification."""
         path = self.folder / "classes.tar"
         if path.exists():
             return
@@ -283,7 +283,7 @@ class World:
 
 @cache
 def _made_of() -> str:
-    """A short hash of what the world and its base models are made by: another world is drawn into another folder."""
+    """A short hash of the code that makes the world and its base models: another world is drawn into another folder."""
     package, here = Path(world.__file__).parent, Path(__file__)
     files = sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc")
     pretraining = (here.parents[2] / f"world_{name}.py" for name in ("captions", "model"))
