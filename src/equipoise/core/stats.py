@@ -20,6 +20,7 @@ RESAMPLES = 2000
 LEVEL = 0.95
 _CHUNK = 64  # resamples multiplied at once, to limit memory
 _AT_ONCE = 16_000_000  # and at most so many counts of clusters
+_IN_CACHE = 2**16  # counts that are made at once: more leave the processor's cache
 _KEPT = 64_000_000  # resamples x clusters that are cached for the next call
 _SAME = 1e-12  # smaller differences between resamples are rounding
 _ALIKE = 0.5  # images that are taken to have items all alike, so that one image does not say that none has
@@ -220,10 +221,14 @@ def _counts(clusters: int, seed: int, resamples: int) -> Iterator[NDArray[np.int
     rng = np.random.default_rng(seed)
     kind = np.int32 if clusters < 2**31 else np.int64  # draws the same numbers
     for start in range(0, resamples, _chunk(clusters)):
-        rows = min(_chunk(clusters), resamples - start)
-        drawn = rng.integers(clusters, size=(rows, clusters), dtype=kind)
-        drawn += clusters * np.arange(rows)[:, None]  # each resample counts in a range of its own
-        yield np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters)
+        counts = np.empty((min(_chunk(clusters), resamples - start), clusters), np.int64)
+        few = max(1, _IN_CACHE // clusters)
+        for first in range(0, len(counts), few):
+            part = counts[first : first + few]
+            drawn = rng.integers(clusters, size=part.shape, dtype=kind)
+            drawn += clusters * np.arange(len(part))[:, None]  # each resample counts in a range of its own
+            part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
+        yield counts
 
 
 def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:
