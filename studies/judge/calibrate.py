@@ -120,7 +120,7 @@ def read_blind(shared: Path) -> tuple[list[Verdict], dict[str, list[float]]]:
 
 
 def rate_of_rewordings() -> float:
-    """The rate of edits that replace no word, in the last three readings that had many.
+    """The smoothed share of accepted positives that replace no word, in three readings of docs/perturb_reading.tsv.
 
     Edits that the rules no longer write count too: the rules were made after these readings, and would seem never to be
     refused.

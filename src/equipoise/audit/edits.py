@@ -176,7 +176,7 @@ _BEFORE_A_PREPOSITION = frozenset(("next", "far", "close", "away", "adjacent"))
 
 @functools.cache
 def _good_compounds() -> frozenset[str]:
-    """The compound prepositions that `perturb` knows."""
+    """Compound prepositions of `perturb` that end in a word which takes an object."""
     listed = [
         compound.words for by_first in compounds().values() for compound in by_first if compound.kind == "preposition"
     ]
@@ -185,7 +185,7 @@ def _good_compounds() -> frozenset[str]:
 
 @functools.cache
 def _compounds() -> frozenset[str]:
-    """Also without their article, as in captions, and five more."""
+    """The compounds of `_good_compounds`, with and without their articles, and five that `perturb` lacks."""
     bare = {" ".join(word for word in compound.split() if word not in ARTICLES) for compound in _good_compounds()}
     return _good_compounds() | bare | {"in center of", "in rear of", "in between", "near to", "near by"}
 

@@ -84,8 +84,8 @@ def as_read(text: str) -> str:
     return " ".join(_TOKEN.findall(text.lower()))
 
 
-def _heard(read: str, context: int) -> str:
-    """The tokens within a model's context; a text of fewer letters than tokens is not cut."""
+def _within_context(read: str, context: int) -> str:
+    """The first context - 2 tokens; a text too short to hold more is returned as it is."""
     return read if len(read) < 2 * (context - 2) else " ".join(read.split(" ")[: context - 2])
 
 
@@ -107,8 +107,8 @@ def ceilings(items: Iterable[Item], context: int = CONTEXT) -> Ceilings:
     for place, item in enumerate(items):
         read = [as_read(text) for text in item.texts()]
         correct, negatives = read[: 1 + len(item.positives)], read[1 + len(item.positives) :]
-        heard = {_heard(text, context) for text in negatives}
-        tied = [_heard(text, context) in heard for text in correct]
+        heard = {_within_context(text, context) for text in negatives}
+        tied = [_within_context(text, context) in heard for text in correct]
         same = [has_words_of(text, negatives) for text in correct]
         count["items"] += bool(negatives)
         count["same_words"] += same[0]

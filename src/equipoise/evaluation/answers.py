@@ -155,15 +155,15 @@ def chance_of_all(answers: Sequence[Answer]) -> float:
 def chance_of_flips(answers: Sequence[Answer], variant: str) -> float:
     """The chance that random answers differ in some group."""
     groups = _varied(answers, variant)
-    same = (math.prod(answer.guessed for answer in group[1:]) for group in groups)
-    return 1 - math.prod(same) if groups else math.nan
+    alike = (math.prod(answer.guessed for answer in group[1:]) for group in groups)
+    return 1 - math.prod(alike) if groups else math.nan
 
 
 def chance_of_right_flips(answers: Sequence[Answer], variant: str) -> float:
-    """That some group has a right and a wrong answer, if every answer is drawn at random."""
+    """The chance that random answers of some group are both right and wrong."""
     groups = [[answer.guessed for answer in group] for group in _judged(answers, variant)]
-    same = (math.prod(group) + math.prod(1 - chance for chance in group) for group in groups)
-    return 1 - math.prod(same) if groups else math.nan
+    alike = (math.prod(group) + math.prod(1 - chance for chance in group) for group in groups)
+    return 1 - math.prod(alike) if groups else math.nan
 
 
 def chance_of_pairs(answers: Sequence[Answer], variant: str) -> float:

@@ -262,8 +262,8 @@ INFO: dict[str, MetricInfo] = {**METRICS, **{row.name: row for row in _OTHERS}}
 
 
 def info(name: str, number: object = None) -> MetricInfo:
-    """The metric of a name; `number` is what was measured (a number, a change), which knows a metric of the user's.
-    Other names are made by the functions of paper_metrics.py."""
+    """The description of the metric called `name`. `number` is its value or its change; if the metric is the user's
+    own, the description is `number.own`. Other names come from the functions of paper_metrics.py."""
     own: MetricInfo | None = getattr(number, "own", None)
     return own or INFO.get(name) or _info(name, name.replace("_", " "), "of the benchmark's paper", "paper")
 

@@ -305,7 +305,7 @@ def joined(runs: Sequence[LoadedRun]) -> LoadedRun:
 
 
 def find_item_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
-    """Those of items; it is an error if there are none."""
+    """The finished runs of items in or below the folders; UserError if there are none."""
     runs = [(place, record) for place, record in find_runs(folders) if record.kind == "items"]
     if not runs:
         raise UserError(f"{folders[0]}: no finished run of items in it; make one with `equipoise eval`")

@@ -211,8 +211,8 @@ def _named() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
 @functools.cache
 def counts() -> dict[str, int]:
     """How often words and compounds occur in captions of photos; see studies/make_word_counts.py."""
-    counts: dict[str, int] = json.loads(read_data("counts.json.gz"))
-    return counts
+    by_text: dict[str, int] = json.loads(read_data("counts.json.gz"))
+    return by_text
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -226,13 +226,14 @@ Kinds = tuple[tuple[str, ...], ...]  # groups of names that exclude each other
 
 @functools.cache
 def kinds() -> dict[str, Kinds]:
-    kinds: dict[str, Kinds] = {}
+    """General noun -> the groups of its kinds that exclude each other (kinds.txt)."""
+    by_noun: dict[str, Kinds] = {}
     for _, line in _lines("kinds.txt"):
         general, _, rest = line.partition(":")
         if "!" not in rest:
             groups = tuple(tuple(word.strip() for word in group.split("/")) for group in rest.split(","))
-            kinds[general.strip()] = groups
-    return kinds
+            by_noun[general.strip()] = groups
+    return by_noun
 
 
 _SECTION = re.compile(r"\[([^\]]+)\]")

@@ -104,7 +104,7 @@ def _words(numbers: Numbers) -> str:
 
 def orderings(chapter: Chapter, number: int) -> Markup | None:
     drawn = [(index, entry, shares(chapter.codes[index])) for index, entry in enumerate(chapter.entries)]
-    drawn = [share for share in drawn if share[2]]  # answers have no order
+    drawn = [run for run in drawn if run[2]]  # runs of answers have no orderings
     if not drawn:
         return None
     counts = [count for _, _, count in drawn]

@@ -157,7 +157,7 @@ def rewrite_file(
     return counts, dict(sorted(edits.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-Substitution = tuple[TextKind, str, str]  # the old and the new words, in small letters
+Substitution = tuple[TextKind, str, str]  # positives or negatives; the old words; the new words, in lower case
 
 
 def substitution(kind: TextKind, text: Text) -> Substitution | None:
@@ -196,7 +196,10 @@ def side(text: Text) -> Side | None:
 
 
 def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], dict[str, int]]:
-    """Draw positives from an items file, in place; returns their numbers before and after, and the edits left."""
+    """Keep equally many positives about relations and about attributes of an items file, drawn at random, in place.
+
+    Returns how many there were of each, how many are kept, the number of items left, and the edits left.
+    """
     positives: dict[Side, int] = {"relations": 0, "attributes": 0}
 
     def change(read: Callable[[], Iterator[Item]]) -> Iterator[Item]:

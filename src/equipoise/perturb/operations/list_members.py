@@ -139,8 +139,8 @@ def spans_of(caption: Caption, listed: list[ListMember], at: int) -> tuple[Span,
         return None
     plural = [caption.is_plural(member.phrase) for member in (former, latter)]
     of = [member.end > member.phrase.end for member in (former, latter)]
-    counts = units[latter.start].kind == "number" and units[latter.start].word not in {"some", "one", "1"}
-    if not own[0] and (of[1] > of[0] or (counts and plural[0] and not words[0])):
+    is_numbered = units[latter.start].kind == "number" and units[latter.start].word not in {"some", "one", "1"}
+    if not own[0] and (of[1] > of[0] or (is_numbered and plural[0] and not words[0])):
         return None  # a toilet and rolls of paper, headphones and two phones: said first, "of" and "two" take in both
     many = [plural[0] or _is_mass(caption, former), plural[1] or _is_mass(caption, latter)]
     commas = len(listed) == 2 or units[former.end].word in {",", "and"}
