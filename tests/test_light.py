@@ -13,6 +13,7 @@ HELP = TORCH | {"pandas", "numpy", "pydantic", "pyarrow", "PIL", "jinja2", "rich
 LIGHT = {  # one after the other: a line that loads something is named, and those after it are not blamed
     "import equipoise": HELP,
     "from equipoise.cli import app; app(['--help'])": HELP,
+    "import equipoise; equipoise.load_items": TORCH | {"numpy", "pyarrow", "PIL", "jinja2"},
     "app(['bench', 'list'])": TORCH | {"numpy", "PIL"},
     "app(['perturb', '--list'])": TORCH | {"http.client", "PIL"},
     "from equipoise.language.forms import plural; plural('dog')": TORCH,

@@ -16,16 +16,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from equipoise.api.items import Items as Items
+    from equipoise.api.items import load_items as load_items
     from equipoise.api.results import Audited as Audited
     from equipoise.api.results import Diff as Diff
     from equipoise.api.results import Doctor as Doctor
-    from equipoise.api.results import Items as Items
     from equipoise.api.results import Run as Run
     from equipoise.api.verbs import audit as audit
     from equipoise.api.verbs import compare as compare
     from equipoise.api.verbs import doctor as doctor
     from equipoise.api.verbs import evaluate as evaluate
-    from equipoise.api.verbs import load_items as load_items
     from equipoise.api.verbs import metrics as metrics
     from equipoise.api.verbs import perturb as perturb
     from equipoise.api.verbs import report as report
@@ -50,7 +50,7 @@ _HOMES = {
     "Embedder": "models.base",
     "ImageRef": "data.items",
     "Item": "data.items",
-    "Items": "api.results",
+    "Items": "api.items",
     "PairScorer": "models.base",
     "Run": "api.results",
     "Text": "data.items",
@@ -58,7 +58,7 @@ _HOMES = {
     "compare": "api.verbs",
     "doctor": "api.verbs",
     "evaluate": "api.verbs",
-    "load_items": "api.verbs",
+    "load_items": "api.items",
     "load_model": "models",
     "metrics": "api.verbs",
     "write_items": "data.items",

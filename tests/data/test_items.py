@@ -22,7 +22,7 @@ from equipoise.data.items import (
     texts,
     write_items,
 )
-from equipoise.data.readers.item_tables import load_item_table
+from equipoise.data.readers.item_tables import load_item_file
 
 words = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=20).filter(
     lambda text: text.strip()
@@ -166,7 +166,7 @@ def test_the_short_form_that_people_write(tmp_path: Path) -> None:
     assert second.negatives == texts("a rat") and third.tags == {"a": "b"}
     (tmp_path / "mine.csv").write_text("image,caption,negative,category\na.jpg,a cat,a dog,animal\n")
     (tmp_path / "same.jsonl").write_text(json.dumps(lines[0] | {"negatives": "a dog", "year": None}))
-    assert load_items(tmp_path / "same.jsonl") == load_item_table(tmp_path / "mine.csv")
+    assert load_items(tmp_path / "same.jsonl") == load_item_file(tmp_path / "mine.csv")
     (tmp_path / "typo.jsonl").write_text(json.dumps(lines[0] | {"negtives": ["a dog"]}))
     with pytest.raises(UserError, match="negtives: extra inputs"):
         load_items(tmp_path / "typo.jsonl")

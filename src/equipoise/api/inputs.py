@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeAlias, TypeVar, 
 
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.garbage import seldom_collected
-from equipoise.data.images import ImageProblem, ImageSource, encoded, open_source
 from equipoise.data.readers.captions.json_layouts import CAPTION_NAMES, IMAGE_NAMES
 
 if TYPE_CHECKING:
+    from equipoise.data.images import ImageSource
     from equipoise.models.base import Model
 
 P = ParamSpec("P")
@@ -176,6 +176,8 @@ class PictureImages:
         return self.pictures[int(number)] if number.isdigit() and int(number) < len(self.pictures) else None
 
     def read(self, path: str) -> bytes:
+        from equipoise.data.images import ImageProblem, encoded
+
         image = self._found(path)
         if image is None:
             raise ImageProblem(f"{path}: no such image {self}")
@@ -206,6 +208,8 @@ def as_images(value: Any) -> str | Path | ImageSource | None:
 
 
 def as_source(value: object, items: object) -> ImageSource:
+    from equipoise.data.images import open_source
+
     images = as_images(getattr(items, "images", None) if value is None else value)
     if images is None:
         raise UserError("images: expected the folder or the pictures that the items name")

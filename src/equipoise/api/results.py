@@ -1,20 +1,21 @@
-"""The results of the verbs in Python: items, a run, a comparison. Tables are in percent."""
+"""The results of the verbs in Python: a run, a comparison, an audit. Tables are in percent."""
 
 from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
+from equipoise.api.items import Items, frame
 from equipoise.api.notebook import CHANGE_HEADS, HtmlTable, cell, change_cells, number_rows, share_cell, table
 from equipoise.audit.page import called
 from equipoise.audit.page import verdict as verdict_of_audit
 from equipoise.core.errors import UserError, did_you_mean
-from equipoise.data.items import Item, write_items
+from equipoise.data.items import Item
 from equipoise.evaluation.comparing.folders import Compared
 from equipoise.evaluation.comparing.gate import Gate, check_gates
 from equipoise.evaluation.metrics import METRICS, ROWS, shown
@@ -32,70 +33,6 @@ if TYPE_CHECKING:
 
     from equipoise.api.inputs import Images
     from equipoise.audit.record import Audit
-
-
-def frame(rows: Sequence[Mapping[str, object]]) -> DataFrame:
-    """A DataFrame; pandas is loaded here and nowhere else."""
-    try:
-        import pandas
-    except ModuleNotFoundError:
-        raise UserError("to_frame needs pandas: pip install pandas") from None
-    return pandas.DataFrame(list(rows))
-
-
-class Items(Sequence[Item]):
-    """Items in memory, and the pictures that came with their captions. `report` is what `perturb` counted."""
-
-    def __init__(
-        self, items: Sequence[Item], images: Images | None = None, report: Mapping[str, object] | None = None
-    ) -> None:
-        self._items = items
-        self.images = images
-        self.report = report
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, index: int) -> Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> Items: ...
-    def __getitem__(self, index: int | slice) -> Item | Items:
-        if isinstance(index, slice):
-            return Items(self._items[index], self.images)
-        return self._items[index]
-
-    def __repr__(self) -> str:
-        both = sum(bool(item.positives and item.negatives) for item in self)
-        return f"{len(self):,} item{'s' * (len(self) != 1)}, {both:,} with hard positives and hard negatives"
-
-    def _repr_html_(self) -> str:
-        first = [
-            [item.caption, *(kind[0].text if kind else "" for kind in (item.positives, item.negatives))]
-            for item in self[:5]
-        ]
-        heads = ("caption", "hard positive", "hard negative")
-        return table(heads, ([*map(cell, row)] for row in first), repr(self))
-
-    def to_frame(self) -> DataFrame:
-        """One row an item; hard positives and hard negatives are lists."""
-        return frame(
-            [
-                {
-                    "id": item.id,
-                    "image": None if item.image is None else item.image.path,
-                    "caption": item.caption,
-                    "positives": [text.text for text in item.positives],
-                    "negatives": [text.text for text in item.negatives],
-                    **item.tags,
-                }
-                for item in self
-            ]
-        )
-
-    def write(self, path: str | Path) -> int:
-        """Write JSONL or Parquet, as `equipoise perturb` does; returns how many."""
-        return write_items(path, self)
 
 
 def _require_metric(metric: str, known: Iterable[str]) -> None:

@@ -21,7 +21,8 @@ from equipoise.api.inputs import (
     is_frame,
     is_path,
 )
-from equipoise.api.results import Audited, Diff, Doctor, Items, Measured, Run
+from equipoise.api.items import Items, load_items
+from equipoise.api.results import Audited, Diff, Doctor, Measured, Run
 from equipoise.core.errors import UserError, listed
 from equipoise.data.items import Item
 
@@ -31,14 +32,6 @@ if TYPE_CHECKING:
     from equipoise.train.recipe import Recipe
 
 AnyRun = Run | str | Path
-
-
-@for_python
-def load_items(path: str | Path) -> Items:
-    """The items of a JSONL or Parquet file, or of a table with the columns image, caption, negative and positive."""
-    from equipoise.benchmarks.registry import load_file
-
-    return Items(load_file(Path(path), ()))
 
 
 @for_python

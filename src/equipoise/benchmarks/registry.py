@@ -24,8 +24,8 @@ from equipoise.benchmarks.facts import facts
 from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.core.files import read_json, write_json
 from equipoise.core.plugins import is_named, load_named, own_code
-from equipoise.data.items import Item, load_items
-from equipoise.data.readers.item_tables import TABLES, load_item_table, require_image_column
+from equipoise.data.items import Item
+from equipoise.data.readers.item_tables import TABLES, load_item_file, require_image_column
 from equipoise.data.readers.records import explain, suffix_of, validated
 
 log = logging.getLogger(__name__)
@@ -230,7 +230,7 @@ def _origin(path: Path, items: Sequence[Item]) -> Benchmark:
 
 def load_file(path: Path, splits: Sequence[str]) -> Sequence[Item]:
     """The items of a user's own file, of the named splits where some are named."""
-    items: Sequence[Item] = load_item_table(path) if suffix_of(path) in TABLES else load_items(path)
+    items = load_item_file(path)
     if splits:
         check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
         items = [item for item in items if item.tags.get("split", "all") in splits]

@@ -48,7 +48,7 @@ class Watched:
             raise UserError(f"seconds={seconds}: expected a number above 0")
         given: Any = items
         if is_path(items):
-            from equipoise.api.verbs import load_items
+            from equipoise.api.items import load_items
 
             given = load_items(items)  # type: ignore[arg-type]
         usable = [item for item in given if item.image is not None and item.negatives]

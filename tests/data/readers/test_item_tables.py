@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.core.errors import UserError
 from equipoise.data.items import texts
-from equipoise.data.readers.item_tables import load_item_table
+from equipoise.data.readers.item_tables import load_item_file
 
 
 def test_a_table_as_excel_writes_it_where_the_comma_is_for_numbers(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_a_table_as_excel_writes_it_where_the_comma_is_for_numbers(tmp_path: Pat
     path.write_text(
         '\ufeffimage;caption;negative\r\na.jpg;a dog, brown;"a cat; black"\r\n', encoding="utf-8", newline=""
     )
-    (item,) = load_item_table(path)
+    (item,) = load_item_file(path)
     assert (item.caption, item.negatives) == ("a dog, brown", texts("a cat; black"))
 
 
@@ -40,4 +40,4 @@ def test_broken_tables(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "mine.csv"
     path.write_text(text)
     with pytest.raises(UserError, match=message):
-        load_item_table(path)
+        load_item_file(path)

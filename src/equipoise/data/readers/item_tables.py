@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from equipoise.core.errors import Problems, UserError, did_you_mean, missing_columns
-from equipoise.data.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, load_items, texts
 from equipoise.data.readers.questions import is_question, question_item
-from equipoise.data.readers.records import BadRow, explain, table
+from equipoise.data.readers.records import BadRow, explain, suffix_of, table
 
 _Row = TypeVar("_Row")
 
@@ -28,8 +28,9 @@ _SEVERAL = ("negative", "positive")
 _IMAGE_NAMES = {"img", "image_path", "image_name", "filename", "file_name", "filepath", "file", "path", "photo"}
 
 
-def load_item_table(path: Path) -> list[Item]:
-    return read_table(path, _item)
+def load_item_file(path: Path) -> Sequence[Item]:
+    """The items of a user's own file: JSONL, Parquet or a table."""
+    return read_table(path, _item) if suffix_of(path) in TABLES else load_items(path)
 
 
 def read_table(path: Path, build: Callable[[dict[str, object]], _Row]) -> list[_Row]:
