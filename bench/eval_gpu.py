@@ -164,7 +164,7 @@ def tower_limits(model: Any, items: Any) -> None:
     rows = default_batch(model)
     batches = BATCHES if model.device.type == "cuda" else 2
     pixels = np.random.default_rng(0).integers(0, 255, (rows, *model.preprocess.image_size, 3), dtype=np.uint8)
-    images = rate(lambda: model.begin_images(pixels), rows, batches)
+    images = rate(lambda: model.begin_images([model.send_pixels(pixels)], rows), rows, batches)
     speeds = []
     for length in (2 * LENGTH_STEP, 3 * LENGTH_STEP, 4 * LENGTH_STEP):
         texts = rows * TOKENS_PER_IMAGE // length

@@ -51,7 +51,11 @@ def everything(digests: Mapping[str, bytes]) -> tuple[None, list[ImageRef]]:
 def all_of(photos: Path, workers: int, many: bool, make: Any = None) -> list[tuple[str, str | None, Any]]:
     preprocess = make or clip_preprocess(16)
     with decoding.decoded(FolderImages(photos), REFS, everything, preprocess, workers, many) as jobs:
-        return [(ref.path, why, np.array(pixels)) for job in jobs for ref, pixels, why in job.images]
+        return [
+            (ref.path, why, np.array(pixels))
+            for job in jobs
+            for (ref, why), pixels in zip(job.images, job.pictures, strict=True)
+        ]
 
 
 @pytest.mark.parametrize("many", [False, True])

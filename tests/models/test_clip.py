@@ -182,7 +182,7 @@ def test_bytes_become_the_same_floats_on_the_device(tiny_clip: ClipModel) -> Non
     features = tiny_clip.image_features
     tiny_clip.image_features = lambda floats: seen.append(floats) or features(floats)  # type: ignore[method-assign]
     try:
-        found = tiny_clip.begin_images(pixels)()
+        found = tiny_clip.begin_images([tiny_clip.send_pixels(pixels[:3]), tiny_clip.send_pixels(pixels[3:])], 5)()
     finally:
         del tiny_clip.image_features  # type: ignore[method-assign]
     floats = np.stack([tiny_clip.preprocess(Image.fromarray(one)) for one in pixels])

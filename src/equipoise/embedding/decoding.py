@@ -53,19 +53,19 @@ _TOKENIZERS = "TOKENIZERS_PARALLELISM"
 KILLED = "a process that decodes images was killed, perhaps because memory ran out; try fewer --workers"
 
 DigestOrProblem = bytes | str  # the SHA-256 of a photo, or what is wrong with it
-Made = tuple[
-    dict[str, DigestOrProblem], Any, list[tuple[int, Any, str | None]]
-]  # of a job: as in `Job`, images by place
+# Of a job: as in `DecodedJob`; an image is its place in the job, its picture is None where it is in shared memory.
+Made = tuple[dict[str, DigestOrProblem], Any, list[tuple[int, Any, str | None]]]
 # From the hashes of photos: what is known of them, and the images to decode. Called by the workers.
 Lookup = Callable[[Mapping[str, bytes]], tuple[Any, Collection[ImageRef]]]
 
 
 class DecodedJob(NamedTuple):
-    """Photos that were read. The pictures are valid until the next job is asked for."""
+    """Photos that were read."""
 
     found: dict[str, DigestOrProblem]
     known: Any
-    images: list[tuple[ImageRef, Any, str | None]]  # an image, its picture and, where decoding failed, why
+    images: list[tuple[ImageRef, str | None]]  # that were to be decoded and, where this failed, why
+    pictures: Sequence[Any] | NDArray[np.uint8]  # of `images`; an array is valid until the next job is asked for
 
 
 @contextlib.contextmanager
@@ -98,10 +98,9 @@ def decoded(
 
         def results() -> Iterator[DecodedJob]:
             for number, (hashes, known, made) in enumerate(each):
-                images = [ref for path in jobs[number] for ref in refs[path]]
-                block = None if slots is None else slots[number % ahead]
-                pictures = [(images[at], picture if block is None else block[at], why) for at, picture, why in made]
-                yield DecodedJob(hashes, known, pictures)
+                of_job = [ref for path in jobs[number] for ref in refs[path]]
+                pictures = [picture for _, picture, _ in made] if slots is None else slots[number % ahead, : len(made)]
+                yield DecodedJob(hashes, known, [(of_job[at], why) for at, _, why in made], pictures)
 
         yield results()
 
@@ -215,7 +214,7 @@ def _jobs(refs: Mapping[str, Sequence[ImageRef]], size: int) -> list[list[str]]:
 
 @dataclass
 class _Worker:
-    """Does a job. With `slots`, pictures go there, at (block, place of the image in the job)."""
+    """Does a job. With `slots`, its pictures go into a block of them."""
 
     source: ImageSource
     refs: Mapping[str, Sequence[ImageRef]]
@@ -234,16 +233,17 @@ class _Worker:
                 hashes[path] = str(problem)
         known, wanted = self.lookup({path: digest for path, digest in hashes.items() if isinstance(digest, bytes)})
         places = {ref: at for at, ref in enumerate(ref for path in paths for ref in self.refs[path])}
-        return hashes, known, [(places[ref], *self._made(data[ref.path], ref, block, places[ref])) for ref in wanted]
+        made = [(places[ref], *self._made(data[ref.path], ref, block, row)) for row, ref in enumerate(wanted)]
+        return hashes, known, made
 
-    def _made(self, data: bytes, ref: ImageRef, block: int, place: int) -> tuple[Any, str | None]:
+    def _made(self, data: bytes, ref: ImageRef, block: int, row: int) -> tuple[Any, str | None]:
         try:
             picture = use_image(data, ref, self.make)
         except ImageProblem as problem:
             return None, str(problem)
         if self.slots is None:
             return picture, None
-        self.slots[block, place] = picture
+        self.slots[block, row] = picture
         return None, None
 
 

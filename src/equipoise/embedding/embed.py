@@ -34,6 +34,7 @@ from equipoise.data.items import ImageRef
 from equipoise.embedding.cache import CacheWriter, EmbeddingCache, Keys, ScoringOptions, Vector, Work
 from equipoise.embedding.decoding import DecodedJob, decoded
 from equipoise.models.base import Embedder, device_of, kind_of
+from equipoise.models.inputs import Preprocess
 
 EMBEDDING_CODE = 3  # raised when preprocessing, pooling or the shape of batches changes: older embeddings are not used
 One = TypeVar("One")
@@ -166,10 +167,10 @@ def _work(images: Images, texts: Texts, keeper: CacheWriter) -> dict[str, float]
 
         for _ in range(AHEAD):  # a GPU has work until the first photos are decoded
             next_texts()
-        for names, pictures, count in images.batches(jobs):
+        for names, pictures, read in images.batches(jobs):
             pending.add(images, names, images.begin(pictures, len(names)))
-            more_images(count)
-            images_left -= count
+            more_images(read)
+            images_left -= read
         more_images(images_left)  # what the cache had
         while next_texts():
             pass
@@ -226,6 +227,7 @@ class Images:
         self.model, self.source, self.cache = model, source, cache
         self.batch_size, self.workers = how.batch_size, how.workers
         self._by_tokens = kind_of(model) == "tokens"
+        self._sends = self._by_tokens and hasattr(model, "send_pixels") and isinstance(model.preprocess, Preprocess)
         self._key = Keys("image", identity)
         self.keys: dict[ImageRef, bytes] = {}
         self.bad: dict[ImageRef, str] = {}
@@ -251,60 +253,78 @@ class Images:
     def decoded(self, meanwhile: Callable[[], bool]) -> AbstractContextManager[Iterator[DecodedJob]]:
         """Begin to decode; `meanwhile` as in decoding.py."""
         # A model with embed_images alone wants pictures, whatever else it is able to do.
-        make = self.model.preprocess if self._by_tokens else lambda image: image
+        floats = self.model.preprocess.__call__ if self._by_tokens else lambda image: image
+        make = self.model.preprocess if self._sends else floats
         many = self.workers > 2 or device_of(self.model).startswith("cuda")
         return decoded(self.source, self._refs, self._lookup, make, self.workers, many, meanwhile)
 
-    def batches(self, jobs: Iterable[DecodedJob]) -> Iterator[tuple[list[bytes], Any, int]]:
-        """(keys, pictures as the model wants them, how many images were read since the last batch)."""
+    def batches(self, jobs: Iterable[DecodedJob]) -> Iterator[tuple[list[bytes], list[Any], int]]:
+        """(keys, pictures in parts, how many images were read since the last batch)."""
         reasons: dict[bytes, str] = {}
         sought: set[bytes] = set()
         names: list[bytes] = []
-        pictures: list[Any] = []
-        block: NDArray[Any] | None = None  # of one batch after the other, since new memory costs as much as the copy
+        parts: list[Any] = []
         read = 0
-        for hashes, there, images in jobs:
+        for hashes, there, images, pictures in jobs:
             wrong = {path: why for path, why in hashes.items() if isinstance(why, str)}
             self.bad |= {ref: why for path, why in wrong.items() for ref in self._refs[path]}
             digests = {path: digest for path, digest in hashes.items() if isinstance(digest, bytes)}
             self.digests |= digests
             self.keys |= self._named(digests)
             self.vectors |= there
-            for ref, picture, why in images:
+            read += len(images)
+            rows: list[int] = []
+            for row, (ref, why) in enumerate(images):
                 name = self.keys[ref]
-                read += 1
                 if name in sought:
                     continue
                 sought.add(name)
-                if why is not None:
-                    reasons[name] = why
-                    continue
-                if self._by_tokens:  # copied at once: its memory is used again
-                    if block is None:
-                        block = np.empty((self.batch_size, *np.shape(picture)), np.asarray(picture).dtype)
-                    block[len(names)] = picture
+                if why is None:
+                    names.append(name)
+                    rows.append(row)
                 else:
-                    pictures.append(picture)
-                names.append(name)
-                if len(names) == self.batch_size:
-                    yield names, pictures if block is None else block, read
-                    names, pictures, read = [], [], 0
+                    reasons[name] = why
+            if rows:
+                parts.append(self._held(pictures, rows))
+            while len(names) >= self.batch_size:
+                batch, parts = _split(parts, self.batch_size)
+                yield names[: self.batch_size], batch, read
+                names, read = names[self.batch_size :], 0
         if names:
-            yield names, pictures if block is None else block, read
+            yield names, parts, read
         self.bad |= {ref: reasons[name] for ref, name in self.keys.items() if name in reasons}
 
-    def begin(self, pictures: Any, count: int) -> PendingRows:
-        """Ask the model for a batch of `count`, filled up to `batch_size`."""
+    def _held(self, pictures: Any, rows: list[int]) -> Any:
+        """Some pictures of a job, out of its memory, which is used again."""
+        if len(rows) < len(pictures):
+            pictures = [pictures[row] for row in rows]
+        if not self._sends:
+            return pictures
+        return self.model.send_pixels(np.stack(pictures) if isinstance(pictures, list) else pictures)
+
+    def begin(self, parts: list[Any], count: int) -> PendingRows:
+        """Ask the model for a batch of `count`, filled up to `batch_size` where it is given pixels."""
         model = self.model
+        if self._sends:
+            return _checked(model.begin_images(parts, self.batch_size), self.batch_size, "encode_images")
+        pictures = [picture for part in parts for picture in part]
         if not self._by_tokens:
             vectors = model.embed_images(pictures)
             return _checked(lambda: vectors, count, "embed_images")
-        pictures[count:] = pictures[0]
-        if hasattr(model, "begin_images") and pictures.dtype == np.uint8:
-            return _checked(model.begin_images(pictures), len(pictures), "encode_images")
-        # At once: an answer may be a view of `pictures`, whose memory is used again.
-        rows = unit(model.encode_images(pictures), len(pictures), "encode_images")
-        return lambda: rows
+        filled = np.stack(pictures + pictures[:1] * (self.batch_size - count))
+        vectors = model.encode_images(filled)
+        return _checked(lambda: vectors, len(filled), "encode_images")
+
+
+def _split(parts: list[Any], count: int) -> tuple[list[Any], list[Any]]:
+    """The first `count` pictures, and the others."""
+    first: list[Any] = []
+    for at, part in enumerate(parts):
+        if len(part) >= count:
+            return [*first, part[:count]], [rest for rest in (part[count:], *parts[at + 1 :]) if len(rest)]
+        first.append(part)
+        count -= len(part)
+    return first, []
 
 
 class Texts:

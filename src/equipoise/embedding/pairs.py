@@ -150,7 +150,7 @@ class _Work:
         decoding = decoded(source, {path: refs[path] for path in paths}, lookup, lambda image: image, workers)
         reasons: dict[bytes, str] = {}
         with decoding as jobs, self._progress(total, many):
-            for read, there, images in jobs:
+            for read, there, images, pictures in jobs:
                 for path, problem in read.items():
                     if isinstance(problem, str):
                         bad.update(dict.fromkeys(refs[path], problem))
@@ -158,7 +158,7 @@ class _Work:
                 digests |= hashes
                 self.names |= named(hashes)
                 self.values |= {key: _number(raw) for key, raw in there.items()}
-                for ref, image, why in images:
+                for (ref, why), image in zip(images, pictures, strict=True):
                     pairs = self._unasked(self.names[ref], image)
                     if why is None:
                         self._ask(pairs)

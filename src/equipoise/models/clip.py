@@ -232,14 +232,27 @@ class ClipModel(TorchModel):
             return unit_rows(self.image_features(tensor))
 
     @torch.inference_mode()
-    def begin_images(self, pixels: NDArray[np.uint8]) -> Callable[[], Floats]:
-        """(n, H, W, 3) bytes of `preprocess.pixels` -> a function that waits for their (n, d) float32 of unit norm.
+    def send_pixels(self, pixels: NDArray[np.uint8]) -> torch.Tensor:
+        """Copy (n, H, W, 3) bytes of `preprocess.pixels` to the device, next to what a GPU computes. `pixels` may be
+        overwritten at once."""
+        if self.device.type != "cuda":
+            return torch.from_numpy(pixels).clone().to(self.device)
+        with torch.cuda.stream(_copies(self.device)):
+            return torch.from_numpy(pixels).to(self.device)
+
+    @torch.inference_mode()
+    def begin_images(self, parts: Sequence[torch.Tensor], rows: int) -> Callable[[], Floats]:
+        """Parts of `send_pixels`, filled up to `rows` -> a function that waits for their float32 of unit norm.
 
         The device makes the floats, of a quarter of the bytes, by the arithmetic of `Preprocess`; a GPU computes
-        while the caller goes on. `pixels` may be overwritten at once.
+        while the caller goes on.
         """
         white, mean, deviation = _scale(self.preprocess.mean, self.preprocess.std, self.device)
-        floats = self._sent(torch.from_numpy(pixels)).permute(0, 3, 1, 2).float().contiguous()
+        filling = parts[0][:1].expand(rows - sum(len(part) for part in parts), -1, -1, -1)
+        floats = torch.cat([*parts, filling]).permute(0, 3, 1, 2).float().contiguous()
+        if self.device.type == "cuda":
+            for part in parts:  # their memory is not used again before this
+                part.record_stream(torch.cuda.current_stream(self.device))
         floats = (floats / white - mean) / deviation
         with precision(self.tf32):
             return _later(self.image_features(floats.to(self.dtype)))
@@ -286,6 +299,11 @@ def _scale(mean: tuple[float, ...], deviation: tuple[float, ...], device: torch.
     """255, mean and deviation on the device: made once, because making a tensor of plain numbers waits for the GPU. 255
     is a tensor because CUDA multiplies by the reciprocal of a plain number: other bits."""
     return tuple(torch.tensor(three, device=device).view(3, 1, 1) for three in ((255.0,) * 3, mean, deviation))
+
+
+@functools.lru_cache(maxsize=8)
+def _copies(device: torch.device) -> torch.cuda.Stream:
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 @contextlib.contextmanager
