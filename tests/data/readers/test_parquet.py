@@ -113,6 +113,14 @@ print(int(status.split("VmHWM:")[1].split()[0]) // 1024)
     assert int(said[-1]) < 1_000  # MB, pyarrow itself among them
 
 
+def test_reading_loads_no_pandas(tmp_path: Path) -> None:
+    """pyarrow's to_numpy does where it is installed, which takes as long as reading 10,000 items."""
+    write_items(tmp_path / "x.parquet", [Item(id="1", caption="a dog", tags={"a": "b"}), Item(id="2", caption="a cat")])
+    code = "import sys, equipoise; equipoise.load_items(sys.argv[1]); print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "x.parquet")], capture_output=True, text=True)
+    assert done.stdout == "False\n", done.stderr
+
+
 EDIT = pa.struct([("op", pa.string()), ("span", pa.list_(pa.int64()))])
 TEXTS = [
     [{"text": "a", "edit": {"op": "add", "span": [1, 2]}}, {"text": None, "edit": None}],

@@ -131,7 +131,7 @@ def json_of(array: pyarrow.Array) -> list[str | None]:
 
     kind = array.type
     if types.is_string(kind) or types.is_large_string(kind):
-        return [None if value is None else quoted(value) for value in array.to_numpy(zero_copy_only=False).tolist()]
+        return [None if value is None else quoted(value) for value in array.to_pylist()]
     texts: list[str | None]
     if types.is_struct(kind):
         names = [kind.field(place).name for place in range(kind.num_fields)]
@@ -149,8 +149,8 @@ def json_of(array: pyarrow.Array) -> list[str | None]:
     else:
         values = array.to_pylist(maps_as_pydicts="strict")
         return [None if value is None else json.dumps(_as_text(value), default=str) for value in values]
-    for place in array.is_null().to_numpy(zero_copy_only=False).nonzero()[0] if array.null_count else ():
-        texts[place] = None
+    if array.null_count:
+        return [None if null else text for null, text in zip(array.is_null().to_pylist(), texts, strict=True)]
     return texts
 
 
@@ -170,14 +170,14 @@ def _filled(values: list[str | None]) -> list[str]:
 
 def _below(array: pyarrow.Array, values: pyarrow.Array) -> pyarrow.Array:
     """Those of the values below a column of lists or maps that are in it: it may be part of a longer one."""
-    ends = array.offsets.to_numpy()
-    return values.slice(ends[0], ends[-1] - ends[0]) if len(ends) else values.slice(0, 0)
+    ends = array.offsets.to_pylist()
+    return values.slice(ends[0], ends[-1] - ends[0]) if ends else values.slice(0, 0)
 
 
 def _parts(array: pyarrow.Array, values: list[str]) -> Iterator[list[str]]:
     """The values of each row."""
-    ends = array.offsets.to_numpy()
-    return (values[start:end] for start, end in pairwise((ends - ends[:1].sum()).tolist()))
+    ends = array.offsets.to_pylist()
+    return (values[start - ends[0] : end - ends[0]] for start, end in pairwise(ends))
 
 
 def _holds_bytes(kind: pyarrow.DataType) -> bool:
@@ -203,7 +203,7 @@ def _as_text(value: object) -> Any:
 
 
 def _why(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError) or "Wrapping" in str(error):  # the word of pyarrow's to_numpy
+    if isinstance(error, UnicodeDecodeError):
         return "not UTF-8"
     if isinstance(error, KeyError):
         return f"a key appears twice in a map ({first_line(error)})"
