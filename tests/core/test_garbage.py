@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from equipoise.core.garbage import SELDOM, seldom_collected
+from equipoise.core.garbage import SELDOM, seldom_collected, uncollected
 from equipoise.core.processes import processes
 
 
@@ -35,6 +35,22 @@ def test_a_caller_who_turned_it_off_keeps_it_off() -> None:
             assert gc.get_threshold()[0] == 0
     finally:
         gc.set_threshold(*before)
+
+
+@pytest.mark.parametrize("frozen, after", [(0, ["freeze", "unfreeze"]), (1, ["freeze"])])
+def test_what_is_made_without_collection_counts_as_old(
+    monkeypatch: pytest.MonkeyPatch, frozen: int, after: list[str]
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
+    for name in ("freeze", "unfreeze"):
+        monkeypatch.setattr(gc, name, lambda name=name: done.append(name))
+    with pytest.raises(ZeroDivisionError), uncollected():
+        with uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled() and not done
+        raise ZeroDivisionError
+    assert gc.isenabled() and done == after
 
 
 def test_workers_are_seldom_looked_through() -> None:

@@ -29,3 +29,22 @@ def seldom_collected() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """No collection while records are made, which hold no cycles; and what was made then counts as old. One look at the
+    items of a file takes a third as long as reading them.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    frozen = gc.get_freeze_count()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if not frozen:
+            gc.unfreeze()
+        gc.enable()

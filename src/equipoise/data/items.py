@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from equipoise.core.errors import Problems, UserError, reading
 from equipoise.core.files import atomic_write, stays_inside
+from equipoise.core.garbage import uncollected
 from equipoise.data.readers import parquet
 from equipoise.data.readers.questions import is_question, question_item
 from equipoise.data.readers.records import checked, explain, jsonl_lines, suffix_of
@@ -286,7 +287,7 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     checked_lines: list[bytes] = []
     in_parquet = path.suffix == ".parquet"
     lines = _parquet_lines(path, problems) if in_parquet else jsonl_lines(path, problems)
-    with reading(path):
+    with reading(path), uncollected():
         keep = not _is_long(path)
         for line, item in islice(
             checked(lines, Item, problems, not in_parquet, None if in_parquet else in_full), limit
