@@ -27,6 +27,17 @@ def test_items_and_scores_name_line_and_key(tmp_path: Path) -> None:
         read_scores(path)
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\t", "\r"])
+@pytest.mark.parametrize("caption", ["a", "a: b", 'a": b'])
+def test_a_blank_or_a_text_with_a_colon_hides_no_doubled_key(tmp_path: Path, blank: str, caption: str) -> None:
+    line = f'{{"id":"1","caption":{json.dumps(caption)},"tags":{{"k":"v"}}%s}}'
+    (tmp_path / "once.jsonl").write_text(line % f',"image"{blank}:null', newline="")
+    assert load_items(tmp_path / "once.jsonl")[0].caption == caption
+    (tmp_path / "twice.jsonl").write_text(line % f',"caption"{blank}:"c"', newline="")
+    with pytest.raises(UserError, match="line 1: the key 'caption' appears twice"):
+        load_items(tmp_path / "twice.jsonl")
+
+
 def test_a_json_file_names_the_key(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"0": {"a": 1},\n "1": {"a": 2},\n "2": {"a": 3,\n "b": 1,\n "a": 4}}')

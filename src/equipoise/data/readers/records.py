@@ -165,9 +165,8 @@ def checked(
     """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
 
     A line that does not fit is tried once more as `in_full` makes it of its value and its place from 1.
-    pydantic takes the last of two equal keys. A line with no more keys than its record has none (without a space before
-    a colon they can be counted); any other is parsed once more to find them. `doubled` is False where we wrote the line
-    ourselves and it cannot have any.
+    pydantic takes the last of two equal keys. A line with no more keys than its record has none; any other is parsed
+    once more to find them. `doubled` is False where we wrote the line ourselves and it cannot have any.
     """
     seen: dict[str, str] = {}
     count_keys = getattr(kind, "keys_set", None)
@@ -181,7 +180,7 @@ def checked(
                     raise
                 raw = json.dumps(in_full(parse(raw), number))
                 record = validate(raw)
-            if doubled and (not count_keys or raw.count('":') != count_keys(record) or '" ' in raw or '"\t' in raw):
+            if doubled and not (count_keys and _has_keys(raw, count_keys(record))):
                 parse(raw)
         except ValidationError as error:
             explain(error, where, problems)
@@ -196,6 +195,11 @@ def checked(
         if name is not None and seen.setdefault(name, where) != where:
             problems.add(where, f"id: {name!r} is already used in {seen[name]}; ids must be unique")
         yield raw, record
+
+
+def _has_keys(raw: str, count: int) -> bool:
+    """Whether a line has so many keys and no more; False too where texts with colons leave it open."""
+    return raw.count(":") == count or (raw.count('":') == count and not any(f'"{blank}' in raw for blank in " \t\r"))
 
 
 class BadRow(ValueError):
