@@ -97,7 +97,7 @@ def _count(array: pyarrow.Array) -> int:
     import pyarrow.types as types
 
     if types.is_list(array.type) or types.is_large_list(array.type):
-        return len(array) + _count(array.flatten())
+        return len(array) + _count(_below(array, array.values))
     return len(array) + sum(map(_count, array.flatten() if types.is_struct(array.type) else []))
 
 
@@ -156,12 +156,12 @@ def json_of(array: pyarrow.Array) -> list[str | None]:
 
 def _objects(names: Sequence[str], columns: Sequence[pyarrow.Array], count: int) -> list[str]:
     """One JSON object per row."""
-    members = []
+    members = [[""] * count]
     for name, column in zip(names, columns, strict=True):
         if column.null_count < len(column):
-            head = f"{quoted(name)}:"
-            members.append([value and head + value for value in json_of(column)])
-    return [f"{{{','.join(filter(None, row))}}}" for row in zip(*members, strict=True)] if members else ["{}"] * count
+            head = f",{quoted(name)}:"
+            members.append([head + value if value else "" for value in json_of(column)])
+    return [f"{{{row[1:]}}}" for row in map("".join, zip(*members, strict=True))]
 
 
 def _filled(values: list[str | None]) -> list[str]:
@@ -170,8 +170,9 @@ def _filled(values: list[str | None]) -> list[str]:
 
 def _below(array: pyarrow.Array, values: pyarrow.Array) -> pyarrow.Array:
     """Those of the values below a column of lists or maps that are in it: it may be part of a longer one."""
-    ends = array.offsets.to_pylist()
-    return values.slice(ends[0], ends[-1] - ends[0]) if ends else values.slice(0, 0)
+    ends = array.offsets
+    first, last = (ends[0].as_py(), ends[-1].as_py()) if len(ends) else (0, 0)
+    return values.slice(first, last - first)
 
 
 def _parts(array: pyarrow.Array, values: list[str]) -> Iterator[list[str]]:
