@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 import os
 import subprocess
 import sys
 import tarfile
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -123,24 +125,25 @@ def test_no_two_files_differ_by_case_alone() -> None:
     assert len(paths) > 500 and not twice
 
 
-SPAWN = """
-import multiprocessing, sys
-if __name__ == "__main__":
-    multiprocessing.set_start_method("spawn")
-    from equipoise.cli import main
-    main()
-"""
+@pytest.fixture
+def spawn() -> Iterator[None]:
+    before = multiprocessing.get_start_method()
+    multiprocessing.set_start_method("spawn", force=True)
+    yield
+    multiprocessing.set_start_method(before, force=True)
 
 
 @pytest.mark.slow
-def test_training_starts_its_workers_by_spawn(tmp_path: Path) -> None:
-    (tmp_path / "spawn.py").write_text(SPAWN)
+@pytest.mark.usefixtures("spawn")
+def test_training_starts_its_workers_by_spawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Callable[..., tuple[int, str, str]]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     items = make_world(8, 0, tmp_path / "photos")
     options = ("--quick", "--set", "max_steps=2", "--set", "batch_size=4", "--workers", "1", "--model", "world")
     files = ("--items", str(items), "--images", "photos", "--out", "training")
-    command = [sys.executable, "spawn.py", "train", "hard_positives_kamath_2024", *options, *files]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    code, _, said = command_line("train", "hard_positives_kamath_2024", *options, *files)
+    assert code == 0, said
     assert (tmp_path / "training" / "model" / "config.json").is_file()
 
 

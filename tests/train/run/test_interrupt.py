@@ -52,29 +52,32 @@ def _waited(for_: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     ],
 )
 def test_a_signal_ends_the_process_and_the_same_command_goes_on(
-    tiny_model, tiny_items, tmp_path: Path, number: signal.Signals, long_step: bool, workers: str
+    tiny_model,
+    tiny_items,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command_line: Callable[..., tuple[int, str, str]],
+    number: signal.Signals,
+    long_step: bool,
+    workers: str,
 ):
     write_items(tmp_path / "items.jsonl", tiny_items(16))
     tiny_model().save(tmp_path / "tiny")
     (tmp_path / "slow.py").write_text(SLOW)
     command = [sys.executable, "-m", "equipoise", "train", "py:slow:recipe", "--items", "items.jsonl"]
     command += ["--images", "images", "--model", "hf:tiny", "--out", "run", "--device", "cpu", "--workers", workers]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     if long_step:
         (tmp_path / "long-step").touch()
 
-    def started() -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
         # as from a terminal: where the tests run in the background Ctrl-C is ignored, and that is inherited
-        return subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env=environment,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
-
-    process = started()
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     _waited(lambda: len(read_log(tmp_path / "run")) >= 2, process)
     if long_step:
         time.sleep(0.5)  # now within the third step
@@ -87,7 +90,7 @@ def test_a_signal_ends_the_process_and_the_same_command_goes_on(
     saved = int((tmp_path / "run" / "latest").read_text().strip().removeprefix("step-"))
     assert (saved == 2 and "stopped within step 3 of 20" in said) if long_step else 2 <= saved < 20
     (tmp_path / "long-step").unlink(missing_ok=True)
-    again = started()
-    assert again.wait(90) == 0 and again.stderr is not None
-    assert f"resuming after step {saved} of 20" in again.stderr.read()
+    monkeypatch.chdir(tmp_path)
+    code, _, said = command_line(*command[3:])
+    assert code == 0 and f"resuming after step {saved} of 20" in said, said
     assert [record["step"] for record in read_log(tmp_path / "run")] == list(range(1, 21))
