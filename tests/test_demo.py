@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import multiprocessing
 import pickle
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -16,6 +17,7 @@ import pytest
 from PIL import Image
 
 from equipoise import demo
+from equipoise.core import processes
 from equipoise.core.errors import Busy, UserError
 from equipoise.core.files import read_json
 from equipoise.core.run_folder import locked
@@ -36,8 +38,13 @@ def small() -> Story:
 
 @pytest.mark.slow
 def test_the_whole_story_and_a_second_call_that_resumes(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    fork = multiprocessing.get_context("fork")  # each new process would load torch and transformers
+    monkeypatch.setattr(processes.multiprocessing, "get_context", lambda method: fork)
     story = small()
     models, page = demo.run_demo(tmp_path, story)
     said = capsys.readouterr().err
