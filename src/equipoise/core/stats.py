@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +114,8 @@ def cluster_bootstrap(sums: Floats, counts: Floats, seed: int = 0, resamples: in
 
     `sums` and `counts` are (clusters, columns); the result is (resamples, columns), NaN where a count is 0.
     """
-    return _resample([(np.arange(len(sums)), sums, counts)], len(sums), seed, resamples)[:, 0]
+    blocks = _blocks(sums, counts, np.arange(len(sums)), [np.ones(len(sums), dtype=bool)])
+    return _resample(blocks, len(sums), seed, resamples)[:, 0]
 
 
 def grouped_ratios(
@@ -130,30 +131,39 @@ def grouped_ratios(
     `values` and `counts` are (items, columns), `cluster` numbers the items' clusters from 0, and a group is a mask
     over items. Returns the measured (groups, columns) and the bootstrapped (resamples, groups, columns).
     """
-    blocks = [_block(values[mask], counts[mask], cluster[mask]) for mask in groups]
-    return _ratios(blocks, int(cluster.max()) + 1, seed, resamples)
+    return _ratios(_blocks(values, counts, cluster, groups), int(cluster.max()) + 1, seed, resamples)
 
 
-# Clusters, and (clusters, columns) sums and counts within each. A group has only its own clusters: 240 groups of
-# 200,000 images as dense columns would take 5 GB.
-_Block = tuple[NDArray[np.int64], Floats, Floats]
+# Clusters, and (clusters, 2 * columns) sums and counts within each. A group has only its own clusters: 240 groups of
+# 200,000 images as dense columns would take 5 GB. Integers where all are whole and sums of them exact in 32-bit floats.
+_Block = tuple[NDArray[np.int64], NDArray[Any]]
 
 
-def _block(values: Floats, counts: Floats, cluster: NDArray[np.int64]) -> _Block:
+def _blocks(
+    values: Floats, counts: Floats, cluster: NDArray[np.int64], groups: Sequence[NDArray[np.bool_]]
+) -> list[_Block]:
+    both = np.concatenate([values, counts], axis=1)
+    most = max(np.bincount(cluster, np.abs(column)).max(initial=0) for column in both.T)
+    exact = bool((both == np.floor(both)).all()) and most * (int(cluster.max(initial=0)) + 1) < 2**24
+    kind = np.min_scalar_type(-int(most) - 1) if exact else np.dtype(np.float64)
+    return [_block(both[mask], cluster[mask], kind) for mask in groups]
+
+
+def _block(both: Floats, cluster: NDArray[np.int64], kind: np.dtype[Any]) -> _Block:
     held, place = np.unique(cluster, return_inverse=True)
+    sums = np.empty((len(held), both.shape[1]), kind)
+    for at, column in enumerate(both.T):
+        sums[:, at] = np.bincount(place, column, len(held))
+    return held, sums
 
-    def within(part: Floats) -> Floats:
-        sums = np.empty((len(held), part.shape[1]))
-        for at, column in enumerate(part.T):
-            sums[:, at] = np.bincount(place, column, len(held))
-        return sums
 
-    return held, within(values), within(counts)
+def _halves(block: _Block) -> list[Floats]:
+    return [np.ascontiguousarray(half, np.float64) for half in np.hsplit(block[1], 2)]
 
 
 def _ratios(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore", divide="ignore"):
-        measured = np.stack([sums.sum(0) / numbers.sum(0) for _, sums, numbers in blocks])
+        measured = np.stack([sums.sum(0) / numbers.sum(0) for sums, numbers in map(_halves, blocks)])
     return measured, _resample(blocks, clusters, seed, resamples)
 
 
@@ -176,25 +186,20 @@ def distinct_by(numbers: NDArray[np.int64], there: NDArray[np.generic]) -> list[
 def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> Floats:
     """(resamples, blocks, columns). Sums of whole numbers are exact in any order, so all large blocks share one matrix
     product; a small block is multiplied with its own clusters only."""
-    columns = blocks[0][1].shape[1]
-    both = [np.concatenate([sums, numbers], axis=1) for _, sums, numbers in blocks]
-    most = clusters * max(float(np.abs(part).max(initial=0)) for part in both)
-    whole = all((part == np.floor(part)).all() for part in both)
-    kind = np.float32 if whole and most < 2**24 else np.float64  # exact up to there, and twice as fast
-    both = [part.astype(kind) for part in both]
-    held = [places for places, _, _ in blocks]
-    wide = [index for index, places in enumerate(held) if len(places) * _SPARSE > clusters]
+    columns = blocks[0][1].shape[1] // 2
+    kind: type[np.floating] = np.float32 if blocks[0][1].dtype.kind == "i" else np.float64
+    wide = [index for index, (places, _) in enumerate(blocks) if len(places) * _SPARSE > clusters]
     dense = np.zeros((clusters, len(wide), 2 * columns), kind)
     for place, index in enumerate(wide):
-        dense[held[index], place] = both[index]
+        dense[blocks[index][0], place] = blocks[index][1]
+    narrow = {index: (places, both.astype(kind)) for index, (places, both) in enumerate(blocks) if index not in wide}
     totals = np.empty((resamples, len(blocks), 2 * columns))
     for start, counts in draws(clusters, seed, resamples):
         weights = counts.astype(kind)
         part = totals[start : start + len(weights)]
         part[:, wide] = (weights @ dense.reshape(clusters, -1)).reshape(len(weights), len(wide), 2 * columns)
-        for index, places in enumerate(held):
-            if index not in wide:
-                part[:, index] = weights[:, places] @ both[index]
+        for index, (places, both) in narrow.items():
+            part[:, index] = weights[:, places] @ both
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios: Floats = totals[..., :columns] / totals[..., columns:]
     return ratios
@@ -343,18 +348,20 @@ def averaged(
     resamples: int = RESAMPLES,
 ) -> Average:
     """`grouped_ratios` as an average of the groups. Without weights, use `only` on each group."""
-    blocks = [_block(values[mask], counts[mask], cluster[mask]) for mask in groups]
+    blocks = _blocks(values, counts, cluster, groups)
     parts, drawn = _ratios(blocks, int(cluster.max()) + 1, seed, resamples)
-    sums, numbers = [sums for _, sums, _ in blocks], [numbers for _, _, numbers in blocks]
-    images = np.array([(number > 0).sum(0) for number in numbers])
+    images, degrees, rare, signs = (np.array(part) for part in zip(*map(_seen, blocks), strict=True))
+    weights = np.ones(len(groups)) if weights is None else weights
+    return Average(parts, drawn, images, weights, degrees, rare, signs.swapaxes(0, 1))
+
+
+def _seen(block: _Block) -> tuple[NDArray[np.generic], ...]:
+    """What `Average` has of a group: images, degrees, rare, signs."""
+    sums, numbers = _halves(block)
     with np.errstate(invalid="ignore"):
-        degrees = np.array([number.sum(0) ** 2 / (number**2).sum(0) - 1 for number in numbers])
-    both = list(zip(sums, numbers, strict=True))
-    rare = np.array(
-        [np.minimum((number > 0).sum(0), (number < most).sum(0)) for number, most in both], dtype=np.float64
-    )
-    signs = np.array([[(group < 0).any(0) for group in sums], [(group > 0).any(0) for group in sums]])
-    return Average(parts, drawn, images, np.ones(len(groups)) if weights is None else weights, degrees, rare, signs)
+        degrees = numbers.sum(0) ** 2 / (numbers**2).sum(0) - 1
+    rare = np.minimum((sums > 0).sum(0), (sums < numbers).sum(0)).astype(np.float64)
+    return (numbers > 0).sum(0), degrees, rare, np.array([(sums < 0).any(0), (sums > 0).any(0)])
 
 
 def averaged_all(values: Floats, cluster: NDArray[np.int64], seed: int = 0, resamples: int = RESAMPLES) -> Average:
