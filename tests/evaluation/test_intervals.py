@@ -110,6 +110,17 @@ def test_many_groups_do_not_cost_a_column_of_all_images_each() -> None:
     assert peak < 40e6  # 197 groups x 4 columns x 10,000 images x 8 bytes, twice, would be 126e6
 
 
+def test_large_groups_are_kept_as_small_numbers() -> None:
+    rng = np.random.default_rng(0)
+    wins, cluster = (rng.random((20_000, 4)) < 0.5).astype(float), np.arange(20_000)
+    groups = [rng.random(20_000) < 0.5 for _ in range(60)]
+    tracemalloc.start()
+    stats.averaged(wins, np.ones_like(wins), cluster, groups, resamples=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 45e6  # 64-bit floats of the groups alone would be 38e6, and a dense column each 77e6
+
+
 def test_one_multiplication_for_all_groups_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Against the plain way: each resample drawn by itself, each group and column summed by itself."""
     rng = np.random.default_rng(1)
@@ -140,6 +151,7 @@ def test_smaller_pieces_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = stats.grouped_ratios(values, counts, cluster, groups, seed=3, resamples=70)
     monkeypatch.setattr(stats, "_KEPT", 0)
     monkeypatch.setattr(stats, "_AT_ONCE", 20_000)
+    monkeypatch.setattr(stats, "_GROUPS", 1)
     together = stats.grouped_ratios(values, counts, cluster, groups, seed=3, resamples=70)
     for one, other in zip(plain, together, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -24,6 +24,7 @@ _IN_CACHE = 2**16  # counts that are made at once: more leave the processor's ca
 _KEPT = 64_000_000  # resamples x clusters that are cached for the next call
 _SAME = 1e-12  # smaller differences between resamples are rounding
 _ALIKE = 0.5  # images that are taken to have items all alike, so that one image does not say that none has
+_GROUPS = 16  # whose whole sums are floats at a time; other sums are never split, as that changes their last bits
 _SPARSE = 8  # a group with less than 1/8 of all clusters is multiplied separately
 
 
@@ -184,22 +185,27 @@ def distinct_by(numbers: NDArray[np.int64], there: NDArray[np.generic]) -> list[
 
 
 def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> Floats:
-    """(resamples, blocks, columns). Sums of whole numbers are exact in any order, so all large blocks share one matrix
-    product; a small block is multiplied with its own clusters only."""
+    """(resamples, blocks, columns). Sums of whole numbers are exact in any order: large blocks share a matrix product;
+    a small block is multiplied with its own clusters only."""
     columns = blocks[0][1].shape[1] // 2
     kind: type[np.floating] = np.float32 if blocks[0][1].dtype.kind == "i" else np.float64
     wide = [index for index, (places, _) in enumerate(blocks) if len(places) * _SPARSE > clusters]
-    dense = np.zeros((clusters, len(wide), 2 * columns), kind)
-    for place, index in enumerate(wide):
-        dense[blocks[index][0], place] = blocks[index][1]
+    at_once = _GROUPS if kind == np.float32 else len(wide) or 1
+    parts = [wide[first : first + at_once] for first in range(0, len(wide), at_once)]
+    dense = [np.zeros((clusters, len(part), 2 * columns), blocks[0][1].dtype) for part in parts]
+    for part, sums in zip(parts, dense, strict=True):
+        for place, index in enumerate(part):
+            sums[blocks[index][0], place] = blocks[index][1]
     narrow = {index: (places, both.astype(kind)) for index, (places, both) in enumerate(blocks) if index not in wide}
     totals = np.empty((resamples, len(blocks), 2 * columns))
     for start, counts in draws(clusters, seed, resamples):
         weights = counts.astype(kind)
-        part = totals[start : start + len(weights)]
-        part[:, wide] = (weights @ dense.reshape(clusters, -1)).reshape(len(weights), len(wide), 2 * columns)
+        drawn = totals[start : start + len(weights)]
+        for part, sums in zip(parts, dense, strict=True):
+            product = weights @ sums.reshape(clusters, -1).astype(kind, copy=False)
+            drawn[:, part] = product.reshape(len(weights), len(part), 2 * columns)
         for index, (places, both) in narrow.items():
-            part[:, index] = weights[:, places] @ both
+            drawn[:, index] = weights[:, places] @ both
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios: Floats = totals[..., :columns] / totals[..., columns:]
     return ratios
