@@ -121,6 +121,13 @@ def test_large_groups_are_kept_as_small_numbers() -> None:
     assert peak < 45e6  # 64-bit floats of the groups alone would be 38e6, and a dense column each 77e6
 
 
+def test_no_metric_is_no_error() -> None:
+    """Answers without a truth have numbers, but no shares."""
+    none = np.zeros((3, 0))
+    found = stats.averaged(none, none, np.arange(3), [np.ones(3, dtype=bool)], resamples=2)
+    assert found.parts.shape == (1, 0) and found.drawn.shape == (2, 1, 0)
+
+
 def test_one_multiplication_for_all_groups_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Against the plain way: each resample drawn by itself, each group and column summed by itself."""
     rng = np.random.default_rng(1)

@@ -144,7 +144,7 @@ def _blocks(
     values: Floats, counts: Floats, cluster: NDArray[np.int64], groups: Sequence[NDArray[np.bool_]]
 ) -> list[_Block]:
     both = np.concatenate([values, counts], axis=1)
-    most = max(np.bincount(cluster, np.abs(column)).max(initial=0) for column in both.T)
+    most = max((np.bincount(cluster, np.abs(column)).max(initial=0) for column in both.T), default=0)
     exact = bool((both == np.floor(both)).all()) and most * (int(cluster.max(initial=0)) + 1) < 2**24
     kind = np.min_scalar_type(-int(most) - 1) if exact else np.dtype(np.float64)
     return [_block(both[mask], cluster[mask], kind) for mask in groups]
