@@ -82,6 +82,10 @@ class ItemScores(BaseModel):
                     )
         return self
 
+    def keys_set(self) -> int:
+        """How many keys its JSON had, at all levels, if none appeared twice; fewer where it has rare fields."""
+        return len(self.__pydantic_fields_set__) + len(self.tags)
+
     def images(self) -> list[ItemScores | ImageScores]:
         """Itself, which holds the scores for its own image, and each alternative."""
         return [self, *self.positive_images, *self.negative_images]
@@ -280,7 +284,7 @@ def _exact(lines: Iterable[tuple[str, str]], problems: Problems) -> Iterator[tup
         yield where, raw
 
 
-_LONG_INTEGER = re.compile(r"(?<=[\[ :,-])\d{16,300}(?=\s*[,\]}])")
+_LONG_INTEGER = re.compile(r"[\[ :,-](\d{16,300})(?=\s*[,\]}])")  # half the time of looking behind
 
 
 def require_finite(scores: Iterable[ItemScores], subject: str) -> None:

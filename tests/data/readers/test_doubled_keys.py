@@ -22,9 +22,15 @@ def test_items_and_scores_name_line_and_key(tmp_path: Path) -> None:
     )
     with pytest.raises(UserError, match=r"line 2: the key 'text' appears twice"):
         load_items(path)
-    path.write_text('{"id": "1", "caption": 0.1, "caption": 0.9, "negatives": [0.5]}\n')
-    with pytest.raises(UserError, match=r"line 1: the key 'caption' appears twice"):
-        read_scores(path)
+    for key, fields in {
+        "caption": '"caption": 0.9',
+        "a": '"tags": {"a": "b", "a": "c"}',
+        "image": '"negative_images": [{"image": "a", "image": "b", "caption": 0.1, "negatives": [0.5]}]',
+        "unknown": '"unknown": 1, "unknown": 2',
+    }.items():
+        path.write_text(f'{{"id": "1", "caption": 0.1, {fields}, "negatives": [0.5]}}\n')
+        with pytest.raises(UserError, match=f"line 1: the key '{key}' appears twice"):
+            read_scores(path)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t", "\r"])
