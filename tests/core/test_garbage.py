@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -37,7 +39,27 @@ def test_a_caller_who_turned_it_off_keeps_it_off() -> None:
         gc.set_threshold(*before)
 
 
-@pytest.mark.parametrize("frozen, after", [(0, ["freeze", "unfreeze"]), (1, ["freeze"])])
+def test_what_python_froze_at_its_start_is_not_the_callers() -> None:
+    """Python 3.12 begins with frozen objects; there nothing else was, and an evaluation stood still for a second."""
+    code = """
+import gc
+gc.freeze()
+from equipoise.core.garbage import SELDOM, seldom_collected, uncollected
+at_start = gc.get_freeze_count()
+with seldom_collected():
+    assert gc.get_threshold() == SELDOM and gc.get_freeze_count() > at_start
+assert gc.get_freeze_count() == 0
+gc.freeze()
+kept = [[] for _ in range(10 * at_start)]
+gc.freeze()
+with seldom_collected(), uncollected():
+    assert gc.get_threshold() != SELDOM
+assert gc.get_freeze_count() > at_start
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("frozen, after", [(0, ["freeze", "unfreeze"]), (10**9, ["freeze"])])
 def test_what_is_made_without_collection_counts_as_old(
     monkeypatch: pytest.MonkeyPatch, frozen: int, after: list[str]
 ) -> None:

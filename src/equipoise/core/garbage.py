@@ -13,13 +13,19 @@ from collections.abc import Iterator
 # New objects between two looks at the young; looks at the young for one at the older; and for one at all that is alive,
 # which takes a second and more. Python's own numbers are 700, 10 and 10.
 SELDOM = 10_000, 10, 1_000
+_AT_START = gc.get_freeze_count()  # Python 3.12 begins with a few hundred
+
+
+def _frozen() -> bool:
+    """Whether the caller froze objects, or we did further out."""
+    return gc.get_freeze_count() > _AT_START
 
 
 @contextlib.contextmanager
 def seldom_collected() -> Iterator[None]:
     """The collector goes on, but seldom, and without what is there now. A caller's own settings are left alone."""
     before = gc.get_threshold()
-    if gc.get_freeze_count() or not before[0]:
+    if _frozen() or not before[0]:
         yield
         return
     gc.freeze()
@@ -39,7 +45,7 @@ def uncollected() -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
-    frozen = gc.get_freeze_count()
+    frozen = _frozen()
     gc.disable()
     try:
         yield
