@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import shutil
@@ -205,3 +206,11 @@ def test_tokens_are_those_of_transformers() -> None:
     strings = ["a photo of a cat", "", "<|endoftext|> twice", "caf\u00e9 \U0001f408", "x" * 300, "one, two; three!"]
     tokenizer(strings, padding=True, truncation=True, max_length=8)  # leaves its settings behind
     assert token_ids(tokenizer, strings) == tokenizer(strings)["input_ids"]
+
+
+def test_the_identity_of_image_embeddings_follows_the_vision_tower(tiny_clip: ClipModel) -> None:
+    model = tiny_clip.holding(copy.deepcopy(tiny_clip.network))
+    before = model.image_card
+    for part, same in (("text_model", True), ("vision_model", False)):
+        next(weights for name, weights in model.network.named_parameters() if name.startswith(part)).data += 0.01
+        assert (model.image_card == before) is same

@@ -43,7 +43,7 @@ SOON = 0.25  # seconds; an older batch is finished first, so that a slow model's
 LENGTH_STEP = 2  # texts are padded to a multiple of this: few shapes, little padding
 TOKENS_PER_IMAGE = 32  # so many tokens of text are in a batch for each of its images
 TEXTS_PER_IMAGE = 4  # the same for a model that is given texts: their length is not known
-AT_ONCE = 8192  # texts that are tokenized at a time
+AT_ONCE = 2048  # texts that are tokenized at a time
 
 Content = str | list[int]  # what a model is given of a text: the text itself, or its tokens
 PendingRows = Callable[[], Vector]  # waits for the unit vectors that a model was asked for; the last may be filling

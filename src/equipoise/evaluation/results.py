@@ -70,10 +70,20 @@ def write_run(
 
 
 def write(folder: Path, record: RunRecord, lines: Iterable[Mapping[str, object]]) -> RunRecord:
+    return write_record(folder, record, write_lines(folder, lines))
+
+
+def write_lines(folder: Path, lines: Iterable[Mapping[str, object]]) -> str:
+    """Write items.jsonl; its SHA-256."""
     with atomic_write(folder / "items.jsonl") as handle:
         for line in lines:
             handle.write(_ENCODER.encode(line) + "\n")
-    record = record.model_copy(update={"scores_sha256": sha256_file(folder / "items.jsonl")})
+    return sha256_file(folder / "items.jsonl")
+
+
+def write_record(folder: Path, record: RunRecord, scores_sha256: str) -> RunRecord:
+    """Write result.json, by which a run is finished."""
+    record = record.model_copy(update={"scores_sha256": scores_sha256})
     written = record.model_dump(mode="json", by_alias=True)
     written["record_sha256"] = record_hash(written)
     write_json(folder / "result.json", written)

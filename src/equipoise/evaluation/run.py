@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -46,8 +47,16 @@ from equipoise.evaluation.record import (
     Seconds,
     Settings,
 )
-from equipoise.evaluation.results import claim, is_finished, read_run, refuse_other_metrics, refuse_other_run, write
-from equipoise.evaluation.scoring import default_batch, default_workers
+from equipoise.evaluation.results import (
+    claim,
+    is_finished,
+    read_run,
+    refuse_other_metrics,
+    refuse_other_run,
+    write_lines,
+    write_record,
+)
+from equipoise.evaluation.scoring import Scoring, default_batch, default_workers
 from equipoise.evaluation.task import FromTexts, ItemsTask, Task
 from equipoise.models.base import Model, device_of, kind_of, reads_images
 
@@ -177,7 +186,11 @@ def _evaluate(model: Model, task: Task, **options: Unpack[Options]) -> Result:
             if folder is not None:
                 claim(folder, parts)
         scored = time.monotonic()
-        measured, lines = task.measure(model, scoring, card.context_length, seed, begun)
+        if folder is not None:
+            refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
+            write = partial(_write_lines, folder, task, scoring)
+            lines_sha256 = stack.enter_context(ahead(write)) if spare else write
+        measured = task.measure(model, scoring, card.context_length, seed, begun)
         record = new_record(
             task.kind,
             parts,
@@ -201,9 +214,12 @@ def _evaluate(model: Model, task: Task, **options: Unpack[Options]) -> Result:
             **measured,
         )
         if folder is not None:
-            refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
-            record = write(folder, record, lines)
+            record = write_record(folder, record, lines_sha256())
         return Result(record, scoring.rows)
+
+
+def _write_lines(folder: Path, task: Task, scoring: Scoring) -> str:
+    return write_lines(folder, task.lines(scoring))
 
 
 def new_record(

@@ -70,10 +70,14 @@ class Task:
     def score(self, model: Model, how: ScoringOptions, seed: int = 0) -> Scoring:
         raise NotImplementedError
 
+    def lines(self, scoring: Scoring) -> Lines:
+        """The lines of items.jsonl."""
+        raise NotImplementedError
+
     def measure(
         self, model: Model, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
-    ) -> tuple[Fields, Lines]:
-        """The fields of the record, and the lines of items.jsonl."""
+    ) -> Fields:
+        """The fields of the record."""
         raise NotImplementedError
 
 
@@ -122,9 +126,13 @@ class ItemsTask(Task):
             **vars(how),
         )  # fmt: skip
 
+    def lines(self, scoring: Scoring) -> Lines:
+        items = {item.id: item for item in self.items}
+        return item_lines(outcomes_of(scoring.rows), items, [*ROWS, *self.own])
+
     def measure(
         self, model: Model, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
-    ) -> tuple[Fields, Lines]:
+    ) -> Fields:
         metrics, outcomes, items = [*ROWS, *self.own], outcomes_of(scoring.rows), self.items
         known = from_texts() if len(outcomes) == len(items) else None
         if known is None:  # the baselines learn only from items that were scored, and the ceilings bound those
@@ -135,7 +143,7 @@ class ItemsTask(Task):
         measured = measure(outcomes, self.benchmark, seed, metrics=metrics)
         cosines = {name: mean_number(values, outcomes.cluster) for name, values in scoring.text_cosines.items()}
         seen = trained_on(model, self.items)
-        fields = {
+        return {
             "metrics": measured.also({name: number for name, number in cosines.items() if number is not None}),
             "edits": dict(sorted(Counter(_edits(items)).items())),
             "ceilings": bounds,
@@ -144,7 +152,6 @@ class ItemsTask(Task):
             | ({} if seen is None else {"trained_on": seen})
             | ({"read_alike": len(scoring.read_alike)} if scoring.read_alike else {}),
         }
-        return fields, item_lines(outcomes, {item.id: item for item in items}, metrics)
 
 
 def _edits(items: Iterable[Item]) -> Iterator[str]:

@@ -74,7 +74,7 @@ class TorchModel:
         self.network: Any = network.to(device=self.device, dtype=self.dtype).eval()
         self._loaded: tuple[str, str] | None = None  # state and weights as `load_model` found them
 
-    _passing = ("spec", "folder", "card", "_loaded", "_seen", "_prior")  # attributes that decide no number
+    _passing = ("spec", "folder", "card", "_loaded", "_seen", "_prior", "_vision")  # attributes that decide no number
 
     def state(self) -> str:
         """Hash of all but the weights: hooks and other methods, modes, tokenizer, preprocessing."""
@@ -152,6 +152,7 @@ class ClipModel(TorchModel):
         self.preprocess = preprocess
         self.cleaning = self.family.cleaning or cleaning_for(tokenizer)
         card = _card(self, network, tokenizer) | (notes or {})
+        self._vision: tuple[str, str] | None = None  # the hashes of all weights and of the vision tower's
         super().__init__(spec, network, tokenizer, card, device=device, dtype=dtype)
 
     @property
@@ -160,8 +161,11 @@ class ClipModel(TorchModel):
         their image embeddings. The weights are hashed as they are now, since a notebook may have trained them."""
         card, own = identity.card_now(self), ("activation", "attention", "preprocessing", "embed_dim", "dtype", "state")
         vision = self.card["architecture"]["vision"], config_sha256(self.network.config.vision_config)
-        weights = weight_sha256(self.network, "vis")  # vision_model, visual_projection
-        return {name: card[name] for name in own if name in card} | {"vision": vision, "weight_sha256": weights}
+        whole = card["weight_sha256"]
+        if self._vision is None or self._vision[0] != whole:
+            self._vision = whole, weight_sha256(self.network, "vis")  # vision_model, visual_projection
+        part = {"vision": vision, "weight_sha256": self._vision[1]}
+        return {name: card[name] for name in own if name in card} | part
 
     @property
     def logit_scale(self) -> float:

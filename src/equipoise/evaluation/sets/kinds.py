@@ -64,12 +64,15 @@ class SetTask(Task):
         scoring.rows = SETS[self.kind].score(model, self.data, how, scoring)
         return scoring
 
+    def lines(self, scoring: Scoring) -> Lines:
+        return set_lines(scoring.rows)
+
     def measure(
         self, model: Model, scoring: Scoring, context: int | None, seed: int, from_texts: Callable[[], FromTexts | None]
-    ) -> tuple[Fields, Lines]:
+    ) -> Fields:
         estimates, cluster, ties = SETS[self.kind].measure(scoring.rows, self.data.counts(), seed, stats.RESAMPLES)
         metrics = Metrics(overall=numbers(estimates, cluster, ties), by={})
-        return {"metrics": metrics, "counts": scoring.counts}, set_lines(scoring.rows)
+        return {"metrics": metrics, "counts": scoring.counts}
 
 
 def set_lines(rows: Sequence[BaseModel]) -> Lines:
