@@ -142,7 +142,7 @@ class Item(_Record):
 
     def texts(self) -> list[str]:
         """Every text that is scored: the caption, the positives, the negatives."""
-        return [self.caption, *(text.text for text in self.positives), *(text.text for text in self.negatives)]
+        return [self.caption, *[text.text for text in self.positives], *[text.text for text in self.negatives]]
 
     def edits(self, kind: TextKind) -> tuple[Text, ...]:
         return self.positives if kind == "positives" else self.negatives
