@@ -56,7 +56,9 @@ def main() -> None:
         with checked_out(options.against, folder / "before") as before:
             n = quarters(options.count)[0]
             each = n, files[n], folder, options.workers
-            turns = [(run(options.against, *each, before), run("here", *each)) for _ in range(TURNS)]
+            turns = [
+                (run(options.against, *each, before), run("here", *each)) for _ in range(1 if options.tiny else TURNS)
+            ]
         start = started()
     new = runs[-1]
     old_rate, new_rate = (sum(turn[which]["cpu_rate"] for turn in turns) for which in (0, 1))

@@ -20,7 +20,7 @@ from tests import own_records
 from equipoise.benchmarks import crepe
 from equipoise.benchmarks.ceilings import ceilings
 from equipoise.benchmarks.replace import build as replace
-from equipoise.core import progress
+from equipoise.core import progress, provenance
 from equipoise.data.items import Item
 from equipoise.evaluation.preflight import judging
 from equipoise.evaluation.record import Check, RunRecord
@@ -89,6 +89,14 @@ def _frozen_objects_are_not_counted() -> Iterator[None]:
     """Each command asks whether there are any: Python counts a million, for 20 ms."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "get_freeze_count", lambda: 1)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _git_is_asked_once() -> Iterator[None]:
+    """Each evaluation starts three processes to learn its commit, which stays the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(provenance, "code_revision", functools.cache(provenance.code_revision))
         yield
 
 
