@@ -310,7 +310,12 @@ def _folder(tested: TestedModel) -> Path | None:
 
     ran = tested.network.pictures.ran | tested.network.texts.ran
     kinds = set(_subclasses(PreTrainedModel))  # a million objects: looking their types up is five times as fast
-    for network in [value for value in gc.get_objects() if type(value) in kinds]:
+    frozen = gc.get_freeze_count()
+    gc.unfreeze()  # a frozen network is not among the objects, and the verbs freeze what is there when they begin
+    networks = [value for value in gc.get_objects() if type(value) in kinds]
+    if frozen:
+        gc.freeze()
+    for network in networks:
         name = getattr(network.config, "_name_or_path", "")
         if name and network.num_parameters() <= LARGEST and any(id(module) in ran for module in network.modules()):
             try:
