@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Iterator
+from typing import Any
 
 # New objects between two looks at the young; looks at the young for one at the older; and for one at all that is alive,
 # which takes a second and more. Python's own numbers are 700, 10 and 10.
@@ -19,6 +20,16 @@ _AT_START = gc.get_freeze_count()  # Python 3.12 begins with a few hundred
 def _frozen() -> bool:
     """Whether the caller froze objects, or we did further out."""
     return gc.get_freeze_count() > _AT_START
+
+
+def known_objects() -> list[Any]:
+    """All objects that the collector looks at, frozen ones too."""
+    again = _frozen()
+    gc.unfreeze()
+    objects = gc.get_objects()
+    if again:
+        gc.freeze()
+    return objects
 
 
 @contextlib.contextmanager

@@ -84,9 +84,14 @@ _NO_HOOKS: OrderedDict[object, object] = OrderedDict()
 def _is_flat(value: Any) -> bool:
     """Whether its repr is its whole content; a vocabulary of 50,000 words is hashed in one go."""
     kind = type(value)
-    if kind is dict:
-        return all(type(name) in _PLAIN and _is_flat(part) for name, part in value.items())
-    return kind in _PLAIN or (kind in (list, tuple) and all(map(_is_flat, value)))
+    if kind in _PLAIN:
+        return True
+    if kind not in (dict, list, tuple):
+        return False
+    parts = value.values() if kind is dict else value
+    if kind is dict and not _PLAIN.issuperset(map(type, value)):
+        return False
+    return _PLAIN.issuperset(map(type, parts)) or all(map(_is_flat, parts))
 
 
 class _Walk:
@@ -215,10 +220,12 @@ class _Walk:
         about, content = "", {name: part for name, part in vars(kind).items() if name not in _NOT_CONTENT}
         if is_installed(kind.__module__):
             about, bases = _refused(kind), [base for base in kind.__mro__ if not is_installed(base.__module__)]
-            all_parts = (
-                (f"{base.__name__}.{name}", part) for base in kind.__mro__ for name, part in vars(base).items()
-            )
-            content = {name: part for name, part in all_parts if _foreign(part)}
+            content = {
+                f"{base.__name__}.{name}": part
+                for base in kind.__mro__
+                for name, part in _not_its_modules(base)
+                if _foreign(part)
+            }
         makers = [content.pop(name).__code__ for name in _MAKERS if isinstance(content.get(name), FunctionType)]
         return _digest("class", about, self._each("bases", bases), self._named("", content), self._each("", makers))
 
@@ -311,6 +318,14 @@ def _found(module: str, name: str) -> object:
     for part in name.split("."):
         value = getattr(value, part, None)
     return value
+
+
+def _not_its_modules(kind: type) -> Iterator[tuple[str, object]]:
+    """The attributes of a class but for plain functions of an installed module that defines it, which are most."""
+    own = vars(sys.modules[kind.__module__]) if kind.__module__ in sys.modules and is_installed(kind.__module__) else {}
+    for name, part in vars(kind).items():
+        if type(part) is not FunctionType or part.__globals__ is not own or part.__closure__:
+            yield name, part
 
 
 def _foreign(member: object, depth: int = 3) -> bool:

@@ -6,7 +6,6 @@ to see that it is still the same.
 
 from __future__ import annotations
 
-import gc
 import itertools
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write, sha256_json
+from equipoise.core.garbage import known_objects
 from equipoise.core.plugins import own_code
 from equipoise.core.run_folder import UNKNOWN
 from equipoise.data import identity
@@ -309,13 +309,9 @@ def _folder(tested: TestedModel) -> Path | None:
     from equipoise.models.hf import local_folder
 
     ran = tested.network.pictures.ran | tested.network.texts.ran
-    kinds = set(_subclasses(PreTrainedModel))  # a million objects: looking their types up is five times as fast
-    frozen = gc.get_freeze_count()
-    gc.unfreeze()  # a frozen network is not among the objects, and the verbs freeze what is there when they begin
-    networks = [value for value in gc.get_objects() if type(value) in kinds]
-    if frozen:
-        gc.freeze()
-    for network in networks:
+    kinds = set(_subclasses(PreTrainedModel))
+    objects = known_objects()  # a million
+    for network in itertools.compress(objects, map(kinds.__contains__, map(type, objects))):
         name = getattr(network.config, "_name_or_path", "")
         if name and network.num_parameters() <= LARGEST and any(id(module) in ran for module in network.modules()):
             try:
