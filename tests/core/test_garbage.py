@@ -8,14 +8,17 @@ import sys
 
 import pytest
 
+from equipoise.core import garbage
 from equipoise.core.garbage import SELDOM, seldom_collected, uncollected
 from equipoise.core.processes import processes
 
 
-def test_settings_are_restored_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a process where nothing is frozen; in that of the tests much is, and would be unfrozen."""
+@pytest.mark.parametrize("at_start", [0, 375])
+def test_settings_are_restored_after_an_error(monkeypatch: pytest.MonkeyPatch, at_start: int) -> None:
+    """Python 3.12 starts with frozen objects. They were taken for the caller's, and the collector stopped an evaluation
+    for a second."""
     done: list[str] = []
-    monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: at_start)
     for name in ("freeze", "unfreeze"):
         monkeypatch.setattr(gc, name, lambda name=name: done.append(name))
     own = gc.get_threshold()
@@ -39,31 +42,35 @@ def test_a_caller_who_turned_it_off_keeps_it_off() -> None:
         gc.set_threshold(*before)
 
 
-def test_what_python_froze_at_its_start_is_not_the_callers() -> None:
-    """Python 3.12 begins with frozen objects; there nothing else was, and an evaluation stood still for a second."""
+def test_what_the_caller_froze_stays_frozen() -> None:
     code = """
 import gc
 gc.freeze()
 from equipoise.core.garbage import SELDOM, seldom_collected, uncollected
-at_start = gc.get_freeze_count()
-with seldom_collected():
-    assert gc.get_threshold() == SELDOM and gc.get_freeze_count() > at_start
-assert gc.get_freeze_count() == 0
-gc.freeze()
-kept = [[] for _ in range(10 * at_start)]
-gc.freeze()
+frozen = gc.get_freeze_count()
+kept = [[] for _ in range(10_000)]
 with seldom_collected(), uncollected():
     assert gc.get_threshold() != SELDOM
-assert gc.get_freeze_count() > at_start
+assert gc.get_freeze_count() == frozen
+gc.unfreeze()
+with seldom_collected():
+    with uncollected():
+        more = [[] for _ in range(10_000)]
+    assert gc.get_threshold() == SELDOM and gc.get_freeze_count() > frozen + 15_000
+assert gc.get_freeze_count() == 0
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("frozen, after", [(0, ["freeze", "unfreeze"]), (10**9, ["freeze"])])
+@pytest.mark.parametrize(
+    "frozen, ours, after",
+    [(0, False, ["freeze", "unfreeze"]), (10**9, True, ["freeze"]), (10**9, False, [])],
+)
 def test_what_is_made_without_collection_counts_as_old(
-    monkeypatch: pytest.MonkeyPatch, frozen: int, after: list[str]
+    monkeypatch: pytest.MonkeyPatch, frozen: int, ours: bool, after: list[str]
 ) -> None:
     done: list[str] = []
+    monkeypatch.setattr(garbage, "_ours", ours)
     monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
     for name in ("freeze", "unfreeze"):
         monkeypatch.setattr(gc, name, lambda name=name: done.append(name))

@@ -158,3 +158,23 @@ def test_decoding_begins_before_anything_is_written(
     score_items(model, items, images=folder, batch_size=2)
     assert asked == [[]]
     assert model.asked
+
+
+@pytest.mark.parametrize("method", ["encode_images", "embed_images"])
+def test_an_answer_in_memory_that_the_model_uses_again_is_right(
+    world: tuple[Path, list[Item]], method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = world
+    answer = np.empty((2, 12))
+
+    def same_memory(pictures: Any) -> Any:
+        answer[:] = [np.asarray(picture, dtype=float).ravel()[:12] for picture in pictures]
+        return answer
+
+    model, refs = Tokens(), [ImageRef(path=f"{number}.png") for number in range(4)]
+    model.preprocess = lambda image: np.asarray(image, dtype=float)  # type: ignore[assignment]
+    setattr(model, method, same_memory)
+    if method == "embed_images":
+        monkeypatch.setattr(inputs, "kind_of", lambda _: "embeds")
+    found = inputs.embed(model, refs, [], open_source(folder), ScoringOptions(2, 1), EmbeddingCache(None))
+    assert len(np.unique(found.images, axis=0)) == 4

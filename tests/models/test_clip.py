@@ -183,10 +183,10 @@ def test_bytes_become_the_same_floats_on_the_device(tiny_clip: ClipModel) -> Non
     features = tiny_clip.image_features
     tiny_clip.image_features = lambda floats: seen.append(floats) or features(floats)  # type: ignore[method-assign]
     try:
-        found = tiny_clip.begin_images([tiny_clip.send_pixels(pixels[:3]), tiny_clip.send_pixels(pixels[3:])], 5)()
+        found = tiny_clip.begin_images([tiny_clip.send_pixels(pixels[:3]), tiny_clip.send_pixels(pixels[3:])], 7)()
     finally:
         del tiny_clip.image_features  # type: ignore[method-assign]
-    floats = np.stack([tiny_clip.preprocess(Image.fromarray(one)) for one in pixels])
+    floats = np.stack([tiny_clip.preprocess(Image.fromarray(one)) for one in (*pixels, pixels[0], pixels[0])])
     assert (seen[0].numpy() == floats).all() and seen[0].is_contiguous()
     assert (found == tiny_clip.encode_images(floats)).all()
 

@@ -14,17 +14,19 @@ from typing import Any
 # New objects between two looks at the young; looks at the young for one at the older; and for one at all that is alive,
 # which takes a second and more. Python's own numbers are 700, 10 and 10.
 SELDOM = 10_000, 10, 1_000
-_AT_START = gc.get_freeze_count()  # Python 3.12 begins with a few hundred
+_PYTHONS = 2_000  # objects; Python 3.12 freezes about 375 at its start, gc.freeze() at least 4,000
+_ours = False  # whether `seldom_collected` froze what is frozen
 
 
-def _frozen() -> bool:
-    """Whether the caller froze objects, or we did further out."""
-    return gc.get_freeze_count() > _AT_START
+def _callers() -> bool:
+    """Whether the caller froze objects."""
+    return not _ours and gc.get_freeze_count() > _PYTHONS
 
 
 def known_objects() -> list[Any]:
-    """All objects that the collector looks at, frozen ones too."""
-    again = _frozen()
+    """All objects that the collector knows, frozen ones included. What was frozen is frozen again, with all that was
+    made since."""
+    again = gc.get_freeze_count() > _PYTHONS
     gc.unfreeze()
     objects = gc.get_objects()
     if again:
@@ -35,33 +37,36 @@ def known_objects() -> list[Any]:
 @contextlib.contextmanager
 def seldom_collected() -> Iterator[None]:
     """The collector goes on, but seldom, and without what is there now. A caller's own settings are left alone."""
+    global _ours
     before = gc.get_threshold()
-    if _frozen() or not before[0]:
+    if _ours or _callers() or not before[0]:
         yield
         return
     gc.freeze()
+    _ours = True
     gc.set_threshold(*map(max, before, SELDOM))
     try:
         yield
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+        _ours = False
 
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """No collection while records are made, which hold no cycles; and what was made then counts as old. One look at the
-    items of a file takes a third as long as reading them.
-    """
+    """No collection while records are made: they hold no cycles, and one look at the items of a file takes a third of
+    the time of reading them. Afterwards they count as old."""
     if not gc.isenabled():
         yield
         return
-    frozen = _frozen()
+    theirs = _callers()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
-        if not frozen:
-            gc.unfreeze()
+        if not theirs:
+            gc.freeze()
+            if not _ours:
+                gc.unfreeze()
         gc.enable()

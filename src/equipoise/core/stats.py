@@ -24,7 +24,9 @@ _IN_CACHE = 2**16  # counts that are made at once: more leave the processor's ca
 _KEPT = 64_000_000  # resamples x clusters that are cached for the next call
 _SAME = 1e-12  # smaller differences between resamples are rounding
 _ALIKE = 0.5  # images that are taken to have items all alike, so that one image does not say that none has
-_GROUPS = 16  # whose whole sums are floats at a time; other sums are never split, as that changes their last bits
+# Groups of whole numbers that become floats at a time. Other numbers are multiplied together: splitting would change
+# their last bits.
+_GROUPS = 16
 _SPARSE = 8  # a group with less than 1/8 of all clusters is multiplied separately
 
 

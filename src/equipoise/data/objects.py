@@ -223,7 +223,7 @@ class _Walk:
             content = {
                 f"{base.__name__}.{name}": part
                 for base in kind.__mro__
-                for name, part in _not_its_modules(base)
+                for name, part in _perhaps_foreign(base)
                 if _foreign(part)
             }
         makers = [content.pop(name).__code__ for name in _MAKERS if isinstance(content.get(name), FunctionType)]
@@ -320,8 +320,9 @@ def _found(module: str, name: str) -> object:
     return value
 
 
-def _not_its_modules(kind: type) -> Iterator[tuple[str, object]]:
-    """The attributes of a class but for plain functions of an installed module that defines it, which are most."""
+def _perhaps_foreign(kind: type) -> Iterator[tuple[str, object]]:
+    """The attributes of a class. Left out are plain functions of the installed module that defines it: they are most
+    attributes, and never foreign."""
     own = vars(sys.modules[kind.__module__]) if kind.__module__ in sys.modules and is_installed(kind.__module__) else {}
     for name, part in vars(kind).items():
         if type(part) is not FunctionType or part.__globals__ is not own or part.__closure__:

@@ -212,6 +212,12 @@ def _checked(answer: Callable[[], Any], expected: int, method: str) -> PendingRo
     return lambda: unit(answer(), expected, method)
 
 
+def _made(vectors: object, expected: int, method: str) -> PendingRows:
+    """An answer that is there, checked at once: the model may use its memory again."""
+    rows = unit(vectors, expected, method)
+    return lambda: rows
+
+
 class Images:
     """Photos, or boxes of photos, each decoded and embedded once."""
 
@@ -253,8 +259,9 @@ class Images:
     def decoded(self, meanwhile: Callable[[], bool]) -> AbstractContextManager[Iterator[DecodedJob]]:
         """Begin to decode; `meanwhile` as in decoding.py."""
         # A model with embed_images alone wants pictures, whatever else it is able to do.
-        floats = self.model.preprocess.__call__ if self._by_tokens else lambda image: image
-        make = self.model.preprocess if self._sends else floats
+        make: Any = lambda image: image  # noqa: E731
+        if self._by_tokens:  # of a `Preprocess` itself, `decoded` makes bytes; of its method, floats
+            make = self.model.preprocess if self._sends else self.model.preprocess.__call__
         many = self.workers > 2 or device_of(self.model).startswith("cuda")
         return decoded(self.source, self._refs, self._lookup, make, self.workers, many, meanwhile)
 
@@ -295,12 +302,11 @@ class Images:
         self.bad |= {ref: reasons[name] for ref, name in self.keys.items() if name in reasons}
 
     def _held(self, pictures: Any, rows: list[int]) -> Any:
-        """Some pictures of a job, out of its memory, which is used again."""
-        if len(rows) < len(pictures):
-            pictures = [pictures[row] for row in rows]
+        """These pictures of a job, copied if its memory is used again."""
+        chosen = pictures if len(rows) == len(pictures) else [pictures[row] for row in rows]
         if not self._sends:
-            return pictures
-        return self.model.send_pixels(np.stack(pictures) if isinstance(pictures, list) else pictures)
+            return chosen
+        return self.model.send_pixels(np.stack(chosen) if isinstance(chosen, list) else chosen)
 
     def begin(self, parts: list[Any], count: int) -> PendingRows:
         """Ask the model for a batch of `count`, filled up to `batch_size` where it is given pixels."""
@@ -308,12 +314,10 @@ class Images:
         if self._sends:
             return _checked(model.begin_images(parts, self.batch_size), self.batch_size, "encode_images")
         pictures = [picture for part in parts for picture in part]
-        if not self._by_tokens:
-            vectors = model.embed_images(pictures)
-            return _checked(lambda: vectors, count, "embed_images")
-        filled = np.stack(pictures + pictures[:1] * (self.batch_size - count))
-        vectors = model.encode_images(filled)
-        return _checked(lambda: vectors, len(filled), "encode_images")
+        if self._by_tokens:
+            filled = np.stack(pictures + pictures[:1] * (self.batch_size - count))
+            return _made(model.encode_images(filled), len(filled), "encode_images")
+        return _made(model.embed_images(pictures), count, "embed_images")
 
 
 def _split(parts: list[Any], count: int) -> tuple[list[Any], list[Any]]:
@@ -424,10 +428,8 @@ class Texts:
         """Ask the model for a batch; where it is given tokens, filled up to `rows`."""
         model = self.model
         if length is None:
-            vectors = model.embed_texts(contents)
-            return _checked(lambda: vectors, len(contents), "embed_texts")
+            return _made(model.embed_texts(contents), len(contents), "embed_texts")
         filled = contents + contents[:1] * (self.rows(length) - len(contents))
         if hasattr(model, "begin_texts"):
             return _checked(model.begin_texts(filled, pad_to=length), len(filled), "encode_texts")
-        vectors = model.encode_texts(filled, pad_to=length)
-        return _checked(lambda: vectors, len(filled), "encode_texts")
+        return _made(model.encode_texts(filled, pad_to=length), len(filled), "encode_texts")

@@ -157,7 +157,7 @@ def _evaluate(model: Model, task: Task, **options: Unpack[Options]) -> Result:
             stack.enter_context(run_folder.locked(str(folder)))
         # What depends on the texts alone is computed while photos are decoded, if that leaves a core for it. An empty
         # folder holds no other run that would be refused.
-        spare = how.workers > 2 and len(task.items) >= MANY
+        spare = how.workers > 1 and len(task.items) >= MANY
         fresh = folder is None or not any(folder.iterdir())
         about = stack.enter_context(ahead(task.about)) if spare and fresh else task.about
         parts: dict[str, Any] = {} if spare and fresh else {"benchmark": about()}
@@ -189,7 +189,7 @@ def _evaluate(model: Model, task: Task, **options: Unpack[Options]) -> Result:
         if folder is not None:
             refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
             write = partial(_write_lines, folder, task, scoring)
-            lines_sha256 = stack.enter_context(ahead(write)) if spare else write
+            lines_sha256 = stack.enter_context(ahead(write)) if spare and not task.own else write
         measured = task.measure(model, scoring, card.context_length, seed, begun)
         record = new_record(
             task.kind,
@@ -214,7 +214,9 @@ def _evaluate(model: Model, task: Task, **options: Unpack[Options]) -> Result:
             **measured,
         )
         if folder is not None:
-            record = write_record(folder, record, lines_sha256())
+            written = lines_sha256()
+            refuse_other_run(folder, parts)
+            record = write_record(folder, record, written)
         return Result(record, scoring.rows)
 
 

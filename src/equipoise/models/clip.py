@@ -237,16 +237,16 @@ class ClipModel(TorchModel):
 
     @torch.inference_mode()
     def send_pixels(self, pixels: NDArray[np.uint8]) -> torch.Tensor:
-        """Copy (n, H, W, 3) bytes of `preprocess.pixels` to the device, next to what a GPU computes. `pixels` may be
-        overwritten at once."""
+        """Copy (n, H, W, 3) bytes of `preprocess.pixels` to the device; a GPU goes on computing meanwhile. `pixels`
+        may be overwritten at once."""
         if self.device.type != "cuda":
-            return torch.from_numpy(pixels).clone().to(self.device)
+            return torch.from_numpy(pixels).to(self.device, copy=True)
         with torch.cuda.stream(_copies(self.device)):
             return torch.from_numpy(pixels).to(self.device)
 
     @torch.inference_mode()
     def begin_images(self, parts: Sequence[torch.Tensor], rows: int) -> Callable[[], Floats]:
-        """Parts of `send_pixels`, filled up to `rows` -> a function that waits for their float32 of unit norm.
+        """Results of `send_pixels`, filled up to `rows` -> a function that waits for (rows, d) float32 of unit norm.
 
         The device makes the floats, of a quarter of the bytes, by the arithmetic of `Preprocess`; a GPU computes
         while the caller goes on.
@@ -255,7 +255,7 @@ class ClipModel(TorchModel):
         filling = parts[0][:1].expand(rows - sum(len(part) for part in parts), -1, -1, -1)
         floats = torch.cat([*parts, filling]).permute(0, 3, 1, 2).float().contiguous()
         if self.device.type == "cuda":
-            for part in parts:  # their memory is not used again before this
+            for part in parts:  # made on another stream: their memory is not reused before this stream has read it
                 part.record_stream(torch.cuda.current_stream(self.device))
         floats = (floats / white - mean) / deviation
         with precision(self.tf32):

@@ -27,7 +27,8 @@ _KNOWN: dict[tuple[str, torch.Size, bytes], torch.Tensor] = {}
 
 
 def answered(network: Any, tower: str, given: torch.Tensor, ask: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """The network that the loaders share answers an input once; whoever watches its modules sees every pass."""
+    """The answer of the shared network, computed once for each input. Not while its modules are watched: a hook must
+    see every pass."""
     if network is not world().network or modules._global_forward_hooks or modules._global_forward_pre_hooks:
         return ask(given)
     key = tower, given.shape, hashlib.sha256(given.contiguous().numpy()).digest()

@@ -198,7 +198,7 @@ def checked(
 
 
 def _has_keys(raw: str, count: int) -> bool:
-    """Whether a line has so many keys and no more; False too where texts with colons leave it open."""
+    """Whether the line has exactly `count` keys; also False where colons within its texts leave that open."""
     return raw.count(":") == count or (raw.count('":') == count and not any(f'"{blank}' in raw for blank in " \t\r"))
 
 

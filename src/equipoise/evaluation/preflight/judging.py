@@ -310,7 +310,7 @@ def _folder(tested: TestedModel) -> Path | None:
 
     ran = tested.network.pictures.ran | tested.network.texts.ran
     kinds = set(_subclasses(PreTrainedModel))
-    objects = known_objects()  # a million
+    objects = known_objects()  # a million: `compress` looks their types up without a loop in Python
     for network in itertools.compress(objects, map(kinds.__contains__, map(type, objects))):
         name = getattr(network.config, "_name_or_path", "")
         if name and network.num_parameters() <= LARGEST and any(id(module) in ran for module in network.modules()):
