@@ -249,7 +249,8 @@ def test_ctrl_c_waits_for_no_shard(captions: Path, tmp_path: Path, moment: float
     _, said = run.communicate(timeout=30)
     assert time.monotonic() - begin < 10
     assert run.returncode in {1, -signal.SIGINT}
-    assert said.count("Traceback") == 1, said
+    chained = said.count("During handling of")  # the signal may come within an `except` of what is imported
+    assert said.count("Traceback") - chained == 1, said
 
 
 @pytest.mark.slow
