@@ -10,6 +10,7 @@ import json
 import math
 import operator
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, overload
@@ -17,11 +18,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, overload
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from equipoise.core.errors import Problems, UserError, reading
-from equipoise.core.files import atomic_write, stays_inside
+from equipoise.core.files import atomic_write, opened, stays_inside
 from equipoise.core.garbage import uncollected
 from equipoise.data.readers import parquet
+from equipoise.data.readers.long_files import all_good
 from equipoise.data.readers.questions import is_question, question_item
-from equipoise.data.readers.records import checked, explain, jsonl_lines, suffix_of
+from equipoise.data.readers.records import MOST_BYTES, checked, explain, jsonl_lines, suffix_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -282,19 +284,34 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     path = Path(path)
     if suffix_of(path) in {".csv", ".tsv"}:
         raise UserError(f"{path}: a table; make items of it: equipoise bench build {path} --out {path.stem}.jsonl")
+    with reading(path), uncollected():
+        long = _is_long(path)
+        if long and limit is None and (lines := _good_lines(path)) and len(lines) > HELD:
+            return ItemLines(lines)
+        return _checked_items(path, limit, held=not long)
+
+
+def _good_lines(path: Path) -> list[bytes] | None:
+    """The lines of a file, if all of them are items in full; None if that is not sure."""
+    if path.suffix == ".parquet":
+        problems = Problems(str(path))
+        rows = all_good(Item, (line.encode() for _, line in _parquet_lines(path, problems)), doubled=False)
+        return None if problems.found else rows
+    with opened(path) as handle:
+        return all_good(Item, filter(bytes.strip, iter(partial(handle.readline, MOST_BYTES), b"")))
+
+
+def _checked_items(path: Path, limit: int | None, held: bool) -> Sequence[Item]:
+    """The items, read line by line; `held` keeps them as objects from the start."""
     problems = Problems(str(path))
     items: list[Item] = []
     checked_lines: list[bytes] = []
     in_parquet = path.suffix == ".parquet"
     lines = _parquet_lines(path, problems) if in_parquet else jsonl_lines(path, problems)
-    with reading(path), uncollected():
-        keep = not _is_long(path)
-        for line, item in islice(
-            checked(lines, Item, problems, not in_parquet, None if in_parquet else in_full), limit
-        ):
-            checked_lines.append(line.encode())
-            if keep:
-                items.append(item)
+    for line, item in islice(checked(lines, Item, problems, not in_parquet, None if in_parquet else in_full), limit):
+        checked_lines.append(line.encode())
+        if held:
+            items.append(item)
     problems.raise_if_any(_LINE)
     if not checked_lines:
         raise UserError(f"{path}: holds no items; expected one JSON object per line (docs/files.md)")
