@@ -32,10 +32,12 @@ import hashlib
 import numpy as np
 
 class Stand:
-    card = {"spec": "stand-in", "weight_sha256": "0" * 64}
+    def __init__(self, number=0):
+        self.number = number
+        self.card = {"spec": f"stand-in {number}", "weight_sha256": f"{number:064d}"}
     def _vectors(self, inputs):
         seeds = [int.from_bytes(hashlib.sha256(value).digest()[:8], "little") for value in inputs]
-        return np.stack([np.random.default_rng(seed).normal(size=64) for seed in seeds])
+        return np.stack([np.random.default_rng([seed, self.number]).normal(size=64) for seed in seeds])
     def embed_images(self, images):
         return self._vectors([image.tobytes() for image in images])
     def embed_texts(self, texts):
@@ -45,6 +47,14 @@ def make():
     return Stand()
 """
 READ = "import sys, equipoise as eq; print(len(eq.load_items(sys.argv[1])))"
+BOARD = 40  # runs
+MAKE_BOARD = f"""
+import equipoise as eq, stand
+items = eq.load_items("items.jsonl")
+for number in range({BOARD}):
+    eq.evaluate(stand.Stand(number), items, images=".", out=f"board/{{number}}")
+print("made")
+"""
 EVAL = ["eval", "py:stand:make", "--bench", "items.jsonl", "--images", ".", "--cache", "cache", "--skip-preflight"]
 CASES: dict[str, list[str]] = {  # {} is a name that no earlier turn used
     "start-up": ["bench", "list"],
@@ -55,6 +65,7 @@ CASES: dict[str, list[str]] = {  # {} is a name that no earlier turn used
     "eval from cache": [*EVAL, "--out", "{}"],
     "compare": ["compare", "a/items", "b/items"],
     "report": ["report", "a", "b", "--out", "{}.html"],
+    "leaderboard": ["report", *(f"board/{number}" for number in range(BOARD)), "--out", "{}.html"],
     "perturb": ["perturb", "captions.txt", "--recipe", "balanced", "--workers", "1", "--out", "{}.jsonl"],
     "doctor": ["doctor", "world"],
 }
@@ -88,8 +99,9 @@ class Tree:
         old = "skip-preflight" not in (self.root / "src/equipoise/cli/__init__.py").read_text(encoding="utf-8")
         return [argument for argument in arguments if not (old and argument == "--skip-preflight")]
 
-    def prepare(self, items: int, doctor: bool) -> None:
-        """Make the same files for every commit; each commit makes its own runs for `compare` and `report`."""
+    def prepare(self, items: int, board: bool) -> None:
+        """Make the same files for every commit; each commit makes its own runs for `compare`, `report` and, where
+        `board` asks for them, the leaderboard."""
         self.folder.mkdir()
         (self.folder / "stand.py").write_text(STAND)
         sample = list(made.items(items, max(1, items // 5)))
@@ -106,8 +118,16 @@ class Tree:
         rows = [json.loads(line) for line in (self.folder / "a/items/items.jsonl").read_text().splitlines()]
         scores = [json.dumps({key: row[key] for key in keys if key in row}) for row in rows[:50]]
         (self.folder / "scores.jsonl").write_text("\n".join(scores))
-        if doctor:
-            self.run(["doctor", "world"])  # the first time it also draws its pictures
+        if board:
+            self.run(["-c", MAKE_BOARD])
+
+    def has_doctor(self) -> bool:
+        """Whether an old commit has a doctor for models; the first time the doctor also draws its pictures."""
+        try:
+            self.run(CASES["doctor"])
+        except SystemExit:
+            return False
+        return True
 
 
 def main() -> int:
@@ -126,7 +146,14 @@ def main() -> int:
             base = Tree(options.base, folder / "base", folder / "base-files")
             here = Tree("here", ROOT, folder / "here-files")
             for tree in (base, here):
-                tree.prepare(options.items, doctor="doctor" in cases)
+                tree.prepare(options.items, board="leaderboard" in cases)
+            if "doctor" in cases:
+                here.run(cases["doctor"])
+                if not base.has_doctor():
+                    del cases["doctor"]
+                    print(f"without doctor, which {options.base} does not have for models")
+            print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; CPU seconds")
+            print(f"{'case':<18}{base.name[:9]:>10}{'here':>8}{'ratio':>8}   turn by turn")
             slow = [name for name, command in cases.items() if not keeps(name, command, base, here, options.turns)]
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", str(folder / "base")], cwd=ROOT, check=True)
@@ -137,9 +164,6 @@ def main() -> int:
 
 def keeps(name: str, command: list[str], base: Tree, here: Tree, turns: int) -> bool:
     """Measure a case, print its row, and return whether it is fast enough, if need be the second time."""
-    if name == next(iter(CASES)):
-        print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; CPU seconds")
-        print(f"{'case':<18}{base.name[:9]:>10}{'here':>8}{'ratio':>8}   turn by turn")
     old: list[float] = []
     new: list[float] = []
     for _ in range(2):
