@@ -135,6 +135,7 @@ def test_one_multiplication_for_all_groups_changes_no_bit(monkeypatch: pytest.Mo
     cluster[:90] = np.arange(90)
     values = (rng.random((400, 3)) < 0.4).astype(float)
     counts = (rng.random((400, 3)) < 0.9).astype(float)
+    values[:, 2], counts[:, 1] = values[:, 0], counts[:, 0]  # equal columns are multiplied once
     groups = [np.ones(400, bool), rng.random(400) < 0.5, cluster < 4, np.arange(400) == 7]
     for kept in (stats._KEPT, 0):
         monkeypatch.setattr(stats, "_KEPT", kept)
@@ -158,7 +159,7 @@ def test_smaller_pieces_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = stats.grouped_ratios(values, counts, cluster, groups, seed=3, resamples=70)
     monkeypatch.setattr(stats, "_KEPT", 0)
     monkeypatch.setattr(stats, "_AT_ONCE", 20_000)
-    monkeypatch.setattr(stats, "_GROUPS", 1)
+    monkeypatch.setattr(stats, "_COLUMNS", 1)
     together = stats.grouped_ratios(values, counts, cluster, groups, seed=3, resamples=70)
     for one, other in zip(plain, together, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -24,9 +24,9 @@ _IN_CACHE = 2**16  # counts that are made at once: more leave the processor's ca
 _KEPT = 64_000_000  # resamples x clusters that are cached for the next call
 _SAME = 1e-12  # smaller differences between resamples are rounding
 _ALIKE = 0.5  # images that are taken to have items all alike, so that one image does not say that none has
-# Groups of whole numbers that become floats at a time. Other numbers are multiplied together: splitting would change
+# Columns of whole numbers that become floats at a time. Other numbers are multiplied together: splitting would change
 # their last bits.
-_GROUPS = 16
+_COLUMNS = 128
 _SPARSE = 8  # a group with less than 1/8 of all clusters is multiplied separately
 
 
@@ -137,9 +137,16 @@ def grouped_ratios(
     return _ratios(_blocks(values, counts, cluster, groups), int(cluster.max()) + 1, seed, resamples)
 
 
-# Clusters, and (clusters, 2 * columns) sums and counts within each. A group has only its own clusters: 240 groups of
-# 200,000 images as dense columns would take 5 GB. Integers where all are whole and sums of them exact in 32-bit floats.
-_Block = tuple[NDArray[np.int64], NDArray[Any]]
+class _Block(NamedTuple):
+    """A group's own clusters, with their sums: 240 groups of 200,000 images as dense columns would take 5 GB."""
+
+    held: NDArray[np.int64]
+    sums: NDArray[Any]  # (clusters, distinct columns); integers where all are whole and exact in 32-bit floats
+    columns: NDArray[np.int64]  # the values, then the counts: where each is in `sums`
+
+    def halves(self) -> list[Floats]:
+        """(clusters, columns) sums of the values, and of the counts."""
+        return [np.ascontiguousarray(self.sums[:, half], np.float64) for half in np.split(self.columns, 2)]
 
 
 def _blocks(
@@ -149,24 +156,24 @@ def _blocks(
     most = max((np.bincount(cluster, np.abs(column)).max(initial=0) for column in both.T), default=0)
     exact = bool((both == np.floor(both)).all()) and most * (int(cluster.max(initial=0)) + 1) < 2**24
     kind = np.min_scalar_type(-int(most) - 1) if exact else np.dtype(np.float64)
-    return [_block(both[mask], cluster[mask], kind) for mask in groups]
+    columns = np.arange(both.shape[1])
+    if exact:  # equal columns, as metrics often have the same counts, are multiplied once
+        columns = numbered(column.tobytes() for column in both.T)
+        both = both[:, np.unique(columns, return_index=True)[1]]
+    return [_block(both[mask], cluster[mask], kind, columns) for mask in groups]
 
 
-def _block(both: Floats, cluster: NDArray[np.int64], kind: np.dtype[Any]) -> _Block:
+def _block(both: Floats, cluster: NDArray[np.int64], kind: np.dtype[Any], columns: NDArray[np.int64]) -> _Block:
     held, place = np.unique(cluster, return_inverse=True)
     sums = np.empty((len(held), both.shape[1]), kind)
     for at, column in enumerate(both.T):
         sums[:, at] = np.bincount(place, column, len(held))
-    return held, sums
-
-
-def _halves(block: _Block) -> list[Floats]:
-    return [np.ascontiguousarray(half, np.float64) for half in np.hsplit(block[1], 2)]
+    return _Block(held, sums, columns)
 
 
 def _ratios(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore", divide="ignore"):
-        measured = np.stack([sums.sum(0) / numbers.sum(0) for sums, numbers in map(_halves, blocks)])
+        measured = np.stack([sums.sum(0) / numbers.sum(0) for sums, numbers in map(_Block.halves, blocks)])
     return measured, _resample(blocks, clusters, seed, resamples)
 
 
@@ -189,27 +196,28 @@ def distinct_by(numbers: NDArray[np.int64], there: NDArray[np.generic]) -> list[
 def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> Floats:
     """(resamples, blocks, columns). Sums of whole numbers are exact in any order: large blocks share a matrix product;
     a small block is multiplied with its own clusters only."""
-    columns = blocks[0][1].shape[1] // 2
-    kind: type[np.floating] = np.float32 if blocks[0][1].dtype.kind == "i" else np.float64
-    wide = [index for index, (places, _) in enumerate(blocks) if len(places) * _SPARSE > clusters]
-    at_once = _GROUPS if kind == np.float32 else len(wide) or 1
+    distinct = blocks[0].sums.shape[1]
+    kind: type[np.floating] = np.float32 if blocks[0].sums.dtype.kind == "i" else np.float64
+    wide = [index for index, block in enumerate(blocks) if len(block.held) * _SPARSE > clusters]
+    at_once = max(1, _COLUMNS // max(1, distinct)) if kind == np.float32 else len(wide) or 1
     parts = [wide[first : first + at_once] for first in range(0, len(wide), at_once)]
-    dense = [np.zeros((clusters, len(part), 2 * columns), blocks[0][1].dtype) for part in parts]
+    dense = [np.zeros((clusters, len(part), distinct), blocks[0].sums.dtype) for part in parts]
     for part, sums in zip(parts, dense, strict=True):
         for place, index in enumerate(part):
-            sums[blocks[index][0], place] = blocks[index][1]
-    narrow = {index: (places, both.astype(kind)) for index, (places, both) in enumerate(blocks) if index not in wide}
-    totals = np.empty((resamples, len(blocks), 2 * columns))
+            sums[blocks[index].held, place] = blocks[index].sums
+    narrow = {index: (block.held, block.sums.astype(kind)) for index, block in enumerate(blocks) if index not in wide}
+    totals = np.empty((resamples, len(blocks), distinct))
     for start, counts in draws(clusters, seed, resamples):
         weights = counts.astype(kind)
         drawn = totals[start : start + len(weights)]
         for part, sums in zip(parts, dense, strict=True):
             product = weights @ sums.reshape(clusters, -1).astype(kind, copy=False)
-            drawn[:, part] = product.reshape(len(weights), len(part), 2 * columns)
-        for index, (places, both) in narrow.items():
-            drawn[:, index] = weights[:, places] @ both
+            drawn[:, part] = product.reshape(len(weights), len(part), distinct)
+        for index, (held, some) in narrow.items():
+            drawn[:, index] = weights[:, held] @ some
+    value, count = np.split(blocks[0].columns, 2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratios: Floats = totals[..., :columns] / totals[..., columns:]
+        ratios: Floats = totals[..., value] / totals[..., count]
     return ratios
 
 
@@ -365,7 +373,7 @@ def averaged(
 
 def _seen(block: _Block) -> tuple[NDArray[np.generic], ...]:
     """What `Average` has of a group: images, degrees, rare, signs."""
-    sums, numbers = _halves(block)
+    sums, numbers = block.halves()
     with np.errstate(invalid="ignore"):
         degrees = numbers.sum(0) ** 2 / (numbers**2).sum(0) - 1
     rare = np.minimum((sums > 0).sum(0), (sums < numbers).sum(0)).astype(np.float64)
