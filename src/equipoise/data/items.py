@@ -10,7 +10,6 @@ import json
 import math
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, overload
@@ -23,7 +22,7 @@ from equipoise.core.garbage import uncollected
 from equipoise.data.readers import parquet
 from equipoise.data.readers.long_files import all_good
 from equipoise.data.readers.questions import is_question, question_item
-from equipoise.data.readers.records import MOST_BYTES, checked, explain, jsonl_lines, suffix_of
+from equipoise.data.readers.records import checked, explain, filled_lines, jsonl_lines, suffix_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -298,7 +297,7 @@ def _good_lines(path: Path) -> list[bytes] | None:
         rows = all_good(Item, (line.encode() for _, line in _parquet_lines(path, problems)), doubled=False)
         return None if problems.found else rows
     with opened(path) as handle:
-        return all_good(Item, filter(bytes.strip, iter(partial(handle.readline, MOST_BYTES), b"")))
+        return all_good(Item, filled_lines(handle))
 
 
 def _checked_items(path: Path, limit: int | None, held: bool) -> Sequence[Item]:

@@ -24,7 +24,7 @@ from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import atomic_write, parse_json, read_text, sha256_file, sha256_json, write_json
 from equipoise.data import identity
 from equipoise.data.items import IMAGES, Item
-from equipoise.data.readers.records import checked, explain, jsonl_lines
+from equipoise.data.readers.records import checked, chosen_lines, explain, jsonl_lines
 from equipoise.evaluation import older
 from equipoise.evaluation.averages import NEED_SCORES
 from equipoise.evaluation.metrics import METRICS, ROWS, Metric, kept
@@ -327,7 +327,8 @@ def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[
     what is wrong with the file is raised at its end."""
     path = _items_file(folder)
     problems = Problems(str(path))
-    for _, line in checked(jsonl_lines(path, problems, places), Shown, problems, doubled=False):
+    lines = jsonl_lines(path, problems) if places is None else chosen_lines(path, places)
+    for _, line in checked(lines, Shown, problems, doubled=False):
         yield line
     problems.raise_if_any()
 

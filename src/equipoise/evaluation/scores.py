@@ -109,8 +109,8 @@ class Lists:
         lists._ends.frombytes(counts.cumsum(dtype=np.int64).tobytes())
         return lists
 
-    def append(self, numbers: Iterable[float]) -> None:
-        self._values.extend(numbers)
+    def append(self, numbers: list[float]) -> None:
+        self._values.fromlist(numbers)
         self._ends.append(len(self._values))
 
     def __getitem__(self, index: int) -> list[float]:
@@ -155,8 +155,8 @@ class Scores(Sequence[ItemScores]):
         for row in rows:
             self.ids.append(row.id)
             self.images.append(known(row.image, row.image))
-            self.tags.append(known((*row.tags.items(),), row.tags))
-            right((row.caption, *row.positives))
+            self.tags.append(known((*row.tags, *row.tags.values()), row.tags))
+            right([row.caption, *row.positives])
             negatives(row.negatives)
             if row.text or row.positive_images or row.negative_images or row.paired or row.answers:
                 fields = vars(row)

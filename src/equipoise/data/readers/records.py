@@ -8,6 +8,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -138,21 +139,29 @@ def _json_values(path: Path, errors: str) -> Iterator[Row]:
             yield Row(f"record {number}", value)
 
 
-def jsonl_lines(path: Path, problems: Problems, places: Collection[int] | None = None) -> Iterator[tuple[str, str]]:
-    """("line N", text) of each line that is not blank; or of those in some places, counted from 0, of a file that was
-    read before."""
+def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
+    """("line N", text) of each line that is not blank."""
     require_file(path)
     with whole(path):
-        numbered = ((number, text, problem) for number, text, problem in lines(path) if problem or text.strip())
-        if places is not None:
-            wanted = frozenset(places)
-            ahead = enumerate(islice(numbered, 1 + max(wanted, default=-1)))
-            numbered = (line for place, line in ahead if place in wanted)
-        for number, text, problem in numbered:
+        for number, text, problem in lines(path):
             if problem:
                 problems.add(f"line {number}", problem)
-            else:
+            elif text.strip():
                 yield f"line {number}", text
+
+
+def filled_lines(handle: IO[bytes]) -> Iterator[bytes]:
+    """The lines that are not blank; one that is too long is cut."""
+    return filter(bytes.strip, iter(partial(handle.readline, MOST_BYTES), b""))
+
+
+def chosen_lines(path: Path, places: Collection[int]) -> Iterator[tuple[str, str]]:
+    """As `jsonl_lines`, of a file that was read before: the lines in some places, counted from 0."""
+    wanted = frozenset(places)
+    with whole(path), opened(path) as handle:
+        for place, line in enumerate(islice(filled_lines(handle), 1 + max(wanted, default=-1))):
+            if place in wanted:
+                yield f"line {place + 1}", line.decode("utf-8-sig")
 
 
 def checked(
