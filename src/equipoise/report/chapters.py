@@ -99,6 +99,11 @@ class Chapter:
         return [self._by_number(np.arange(len(scores)), scores, -1) for scores in self.scores]
 
     @cached_property
+    def kinds(self) -> list[tuple[list[Mapping[str, str]], NDArray[np.int64]]]:
+        """For each entry: its distinct tags, and which of them each row has. Every tag asks for them."""
+        return [kinds_of(scores.tags) for scores in self.scores]
+
+    @cached_property
     def codes(self) -> list[NDArray[np.uint8]]:
         """For each entry: the class of each item (see `orderings`)."""
         return [self._by_number(classify_all(scores), scores, NOT_COMPARED) for scores in self.scores]
@@ -112,8 +117,7 @@ class Chapter:
         """For each item: which of `values(tag)` it has by the first run that has the item; -1 for none of them."""
         number = {value: index for index, value in enumerate(self.values(tag))}
         numbers = np.full(len(self.ids), -1)
-        for scores, places in reversed(list(zip(self.scores, self.places, strict=True))):
-            kinds, of_row = kinds_of(scores.tags)
+        for (kinds, of_row), places in reversed(list(zip(self.kinds, self.places, strict=True))):
             codes = np.array([number.get(tags.get(tag, ""), -1) for tags in kinds], np.int64)
             numbers[places >= 0] = codes[of_row[places[places >= 0]]]
         return numbers
