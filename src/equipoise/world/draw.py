@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFilter
+from PIL import Image, ImageDraw
 
 from equipoise.world.scenes import MARK, Object, Scene
 from equipoise.world.vocabulary import ART, CONTAINERS, DATA, INKS
@@ -22,6 +22,9 @@ GRAIN = 0.04  # standard deviation of the noise, as a share of the range
 
 BOARD = 240  # pixels of a kind's board, before scaling
 DARK, LIGHT, WOOD = (40, 38, 44), (252, 252, 250), (128, 92, 60)
+FIXED = np.zeros((len(INKS), 3), dtype=np.float32)  # the RGB of each ink's number; 0 for inks that take a colour
+for _ink, _rgb in (("dark", DARK), ("light", LIGHT), ("wood", WOOD)):
+    FIXED[INKS.index(_ink)] = np.array(_rgb, dtype=np.float32) / 255
 
 Picture = NDArray[np.uint8]
 _Array = NDArray[np.float32]
@@ -41,10 +44,11 @@ def board(kind: str) -> NDArray[np.uint8]:
     brush = ImageDraw.Draw(image)
     for ink, form, numbers in ART[kind]:
         _draw(brush, form, [value * unit for value in numbers], INKS.index(ink), margin)
-    covered = image.point(lambda ink: 255 if ink else 0)
-    widened = covered.filter(ImageFilter.MaxFilter(2 * (BOARD // 36) + 1))
     inks = np.array(image)
-    inks[(inks == 0) & (np.array(widened) > 0)] = INKS.index("dark")
+    widened, outline = inks > 0, range(-(BOARD // 36), BOARD // 36 + 1)
+    for axis in (0, 1):
+        widened = np.logical_or.reduce([np.roll(widened, step, axis) for step in outline])
+    inks[(inks == 0) & widened] = INKS.index("dark")
     rows, columns = np.flatnonzero(inks.any(1)), np.flatnonzero(inks.any(0))
     return inks[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
@@ -78,6 +82,7 @@ def paint(colour: str, shade: float = 0.0) -> tuple[_Array, _Array]:
     return rgb, second.astype(np.float32)
 
 
+@cache
 def _pattern(kind: str, texture: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Where the second tone goes; a container's thin frame needs a finer pattern."""
     unit = 1.0 if kind not in CONTAINERS else 0.42
@@ -99,9 +104,7 @@ def _cut(kind: str, texture: str, pixels: int) -> tuple[_Array, _Array, _Array, 
     second = _pattern(kind, texture, inks.shape)
     body, shade = inks == INKS.index("body"), inks == INKS.index("shade")
     first_share = (body & ~second) + 0.72 * shade
-    fixed = np.zeros((*inks.shape, 3), dtype=np.float32)
-    for ink, rgb in (("dark", DARK), ("light", LIGHT), ("wood", WOOD)):
-        fixed[inks == INKS.index(ink)] = np.array(rgb, dtype=np.float32) / 255
+    fixed = FIXED[inks]
 
     def shrink(layer: NDArray[np.generic]) -> _Array:
         image = Image.fromarray(layer.astype(np.float32))
