@@ -220,11 +220,11 @@ def carried_out(plan: Plan, shared: Path) -> Ledger:
             for name, order in (("right", "caption first"), ("again", "negative first")):
                 arrays[name] = [answer.right for row in rows for answer in row.answers if answer.order == order]
             arrays["flips"] = outcomes.of_answers(lambda answers: flips(answers, "order"))
-        ids = [row.id for row in rows]
+        ids, images = outcomes.rows.ids, outcomes.rows.images
         items |= {item.id: item for item in foreign.items}
-        for row in rows:
-            image = items[row.id].image if row.id in items else None
-            photos.setdefault(row.id, image.path if image else row.image or row.id)
+        for id_, own in zip(ids, images, strict=True):
+            image = items[id_].image if id_ in items else None
+            photos.setdefault(id_, image.path if image else own or id_)
         columns.append((model, source, ids, {name: _array(values) for name, values in arrays.items()}))
     place = {id_: number for number, id_ in enumerate(photos)}
     entries = []

@@ -61,8 +61,8 @@ def result_sets(shared: Path) -> tuple[dict[str, dict[str, bool]], dict[str, Ite
 
 
 def right_of(foreign: PublishedScores) -> dict[str, bool]:
-    rows = outcomes_of(foreign.rows)
-    return {row.id: bool(won) for row, won in zip(foreign.rows, rows.original, strict=True)}
+    outcomes = outcomes_of(foreign.rows)
+    return dict(zip(outcomes.rows.ids, outcomes.original.tolist(), strict=True))
 
 
 def key(item: Item) -> tuple[str, ...]:

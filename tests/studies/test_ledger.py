@@ -13,6 +13,9 @@ import pytest
 from tests import browsing
 from tests.evaluation.comparing import exact
 
+from equipoise.evaluation.outcomes import Outcomes, outcomes_of
+from equipoise.evaluation.scores import ItemScores
+from equipoise.published import measuring
 from equipoise.published.logs.reading import read_logs
 from equipoise.published.measuring import log_runs
 from equipoise.published.reading import read_any
@@ -39,8 +42,9 @@ def read_log(paths: Sequence[Path]) -> Any:
 
 @pytest.fixture(scope="module", autouse=True)
 def read_once() -> Iterator[None]:
-    """Several modules read the same files, which takes most of the time: each is read once."""
+    """Several modules read and judge the same files, which takes most of the time: each does so once."""
     kept: dict[Any, Any] = {}
+    judged: dict[int, Any] = {}
 
     def read(paths: Sequence[Path], bench: str) -> Any:
         key = (*paths, bench)
@@ -48,9 +52,17 @@ def read_once() -> Iterator[None]:
             kept[key] = read_any(paths, bench)
         return kept[key]
 
+    def judge(rows: Sequence[ItemScores]) -> Outcomes:
+        if id(rows) not in judged:
+            judged[id(rows)] = rows, outcomes_of(rows)  # the rows too: their id could become another's
+        outcomes: Outcomes = judged[id(rows)][1]
+        return outcomes
+
     with pytest.MonkeyPatch.context() as patch:
         for module in (answers, courts, printed, twice):
             patch.setattr(module, "read_any", read)
+            patch.setattr(module, "outcomes_of", judge)
+        patch.setattr(measuring, "read_any", read)
         patch.setattr(twice, "read_logs", read_log)
         yield
 
