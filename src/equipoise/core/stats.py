@@ -91,8 +91,10 @@ def t_quantile(level: float, df: float) -> float:
     low, high = 0.0, math.pi / 2
     scale = math.sqrt(df)
     for _ in range(80):
-        middle = (low + high) / 2
+        middle, before = (low + high) / 2, (low, high)
         low, high = (middle, high) if within(scale * math.tan(middle), df) < level else (low, middle)
+        if (low, high) == before:  # after about 55 steps no number lies between them
+            break
     return scale * math.tan(low)
 
 
