@@ -90,6 +90,7 @@ def mirrored(scores: Sequence[ItemScores]) -> Numbers:
     """
     numbers: Numbers = {}
     pairs: dict[tuple[str, str], list[ItemScores]] = {}
+    scores = list(scores)  # read twice, and a column makes its rows anew each time
     for score in scores:
         pairs.setdefault((score.tags.get("split", ""), score.tags.get("pair", score.id)), []).append(score)
     whole = {key: pair for key, pair in pairs.items() if len(pair) == 2}

@@ -255,7 +255,7 @@ def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) 
     problems.add_some("doubled", [id_ for id_, count in Counter(scores.ids).items() if count > 1])
     problems.add_some("unknown: no such item", [id_ for id_ in scores.ids if id_ not in wanted])
     problems.add_some("missing: item without a score", [id_ for id_ in wanted if id_ not in given])
-    other = [id_ for id_ in given.keys() & wanted.keys() if _shape(scores[given[id_]]) != _shape(wanted[id_])]
+    other = [id_ for id_ in given.keys() & wanted.keys() if _shape(rows[given[id_]]) != _shape(wanted[id_])]
     problems.add_some("another number of positives, negatives or images than the item", sorted(other))
     problems.raise_if_any('Expected one score per item: {"id": "...", "caption": 0.31, "negatives": [0.28]}')
 
@@ -263,7 +263,7 @@ def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) 
         image = item.image.path if item.image else score.image
         return score.model_copy(update={"tags": item.tags, "paired": item.paired, "image": image})
 
-    return Scores(with_item(scores[given[id_]], item) for id_, item in wanted.items())
+    return Scores(with_item(rows[given[id_]], item) for id_, item in wanted.items())
 
 
 def _shape(scored: ItemScores | Item) -> tuple[int, ...]:
