@@ -9,15 +9,16 @@ from random import Random
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageFilter
 
 from equipoise.world.cases import replace_attributes
-from equipoise.world.draw import HUES, PIXELS, draw
+from equipoise.world.draw import BOARD, HUES, PIXELS, board, draw
 from equipoise.world.scenes import MARK, Object, Scene, related, sample_acting, sample_scene
 from equipoise.world.sentences import holds
-from equipoise.world.vocabulary import ACTIONS, CONTAINERS, KINDS
+from equipoise.world.vocabulary import ACTIONS, ART, CONTAINERS, INKS, KINDS
 
 SIDE = 240
+UNDARKENED = [kind for kind in KINDS if "dark" not in {ink for ink, *_ in ART[kind]}]
 PURE = ("red", "yellow", "green", "blue", "purple", "pink")  # hues that no detail and no wood has
 
 
@@ -59,6 +60,14 @@ def test_a_thing_is_where_and_what_colour_the_scene_says() -> None:
 
 
 Clear = list[tuple[Scene, Object, Object, NDArray[np.str_]]]
+
+
+@pytest.mark.parametrize("kind", UNDARKENED[:3])
+def test_an_outline_is_as_wide_to_every_side(kind: str) -> None:
+    wide = BOARD // 36
+    inks = np.pad(board(kind), wide)
+    drawn = Image.fromarray(np.where((inks > 0) & (inks != INKS.index("dark")), 255, 0).astype(np.uint8))
+    assert np.array_equal(np.array(drawn.filter(ImageFilter.MaxFilter(2 * wide + 1))) > 0, inks > 0)
 
 
 @pytest.fixture(scope="module")
