@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
+from equipoise.core.files import atomic_write
 from equipoise.core.processes import ahead
 
 
@@ -39,3 +42,16 @@ def test_an_error_is_raised_here() -> None:
 
     with pytest.raises(ZeroDivisionError, match="of the work"), ahead(work) as result:
         result()
+
+
+def test_work_that_nobody_waits_for_leaves_no_unfinished_file(tmp_path: Path) -> None:
+    def work() -> None:
+        with atomic_write(tmp_path / "x.txt") as handle:
+            handle.write("half")
+            time.sleep(30)
+
+    with pytest.raises(KeyboardInterrupt), ahead(work):
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())

@@ -24,8 +24,8 @@ def _callers() -> bool:
 
 
 def known_objects() -> list[Any]:
-    """All objects that the collector knows, frozen ones included. What was frozen is frozen again, with all that was
-    made since."""
+    """All objects that the collector knows, frozen ones included. What a caller froze is frozen again, with all that
+    was made since."""
     again = gc.get_freeze_count() > _PYTHONS
     gc.unfreeze()
     objects = gc.get_objects()

@@ -113,6 +113,8 @@ def ahead(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
     try:
         yield result
     finally:
+        process.terminate()
+        process.join(1)  # seconds, to remove an unfinished file
         process.kill()
         process.join()
         ours.close()
@@ -120,6 +122,7 @@ def ahead(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
 
 def _answer(work: Callable[[], Any], end: Connection, parent: int) -> None:
     end_with(parent)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     with contextlib.suppress(Exception):  # the parent does the work again and meets the same error
         end.send(work())
 

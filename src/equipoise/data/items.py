@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, overload
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from equipoise.core.errors import Problems, UserError, reading
-from equipoise.core.files import atomic_write, opened, stays_inside
+from equipoise.core.files import atomic_write, opened, stays_inside, whole
 from equipoise.core.garbage import uncollected
 from equipoise.data.readers import parquet
 from equipoise.data.readers.long_files import all_good
@@ -285,8 +285,8 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
         raise UserError(f"{path}: a table; make items of it: equipoise bench build {path} --out {path.stem}.jsonl")
     with reading(path), uncollected():
         long = _is_long(path)
-        if long and limit is None and (lines := _good_lines(path)) and len(lines) > HELD:
-            return ItemLines(lines)
+        if long and limit is None and (lines := _good_lines(path)):
+            return ItemLines(lines) if len(lines) > HELD else list(ItemLines(lines))
         return _checked_items(path, limit, held=not long)
 
 
@@ -296,8 +296,8 @@ def _good_lines(path: Path) -> list[bytes] | None:
         problems = Problems(str(path))
         rows = all_good(Item, (line.encode() for _, line in _parquet_lines(path, problems)), doubled=False)
         return None if problems.found else rows
-    with opened(path) as handle:
-        return all_good(Item, filled_lines(handle))
+    with whole(path), opened(path) as handle:
+        return all_good(Item, (line for _, line in filled_lines(handle)))
 
 
 def _checked_items(path: Path, limit: int | None, held: bool) -> Sequence[Item]:

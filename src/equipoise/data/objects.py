@@ -321,8 +321,8 @@ def _found(module: str, name: str) -> object:
 
 
 def _perhaps_foreign(kind: type) -> Iterator[tuple[str, object]]:
-    """The attributes of a class. Left out are plain functions of the installed module that defines it: they are most
-    attributes, and never foreign."""
+    """The attributes of a class. Left out are plain functions of the installed module that defines it: most attributes
+    are such functions, and they are never foreign."""
     own = vars(sys.modules[kind.__module__]) if kind.__module__ in sys.modules and is_installed(kind.__module__) else {}
     for name, part in vars(kind).items():
         if type(part) is not FunctionType or part.__globals__ is not own or part.__closure__:

@@ -53,7 +53,8 @@ _TOKENIZERS = "TOKENIZERS_PARALLELISM"
 KILLED = "a process that decodes images was killed, perhaps because memory ran out; try fewer --workers"
 
 DigestOrProblem = bytes | str  # the SHA-256 of a photo, or what is wrong with it
-# Of a job: as in `DecodedJob`; an image is its place in the job, its picture is None where it is in shared memory.
+# Of a job: as in `DecodedJob`; an image is its place in the job, its picture is None if it is in shared memory
+# or could not be decoded.
 Made = tuple[dict[str, DigestOrProblem], Any, list[tuple[int, Any, str | None]]]
 # From the hashes of photos: what is known of them, and the images to decode. Called by the workers.
 Lookup = Callable[[Mapping[str, bytes]], tuple[Any, Collection[ImageRef]]]

@@ -187,8 +187,7 @@ def _evaluate(model: Model, task: Task, **options: Unpack[Options]) -> Result:
                 claim(folder, parts)
         scored = time.monotonic()
         if folder is not None:
-            refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
-            write = partial(_write_lines, folder, task, scoring)
+            write = partial(_write_lines, folder, parts, task, scoring)
             lines_sha256 = stack.enter_context(ahead(write)) if spare and not task.own else write
         measured = task.measure(model, scoring, card.context_length, seed, begun)
         record = new_record(
@@ -220,8 +219,12 @@ def _evaluate(model: Model, task: Task, **options: Unpack[Options]) -> Result:
         return Result(record, scoring.rows)
 
 
-def _write_lines(folder: Path, task: Task, scoring: Scoring) -> str:
-    return write_lines(folder, task.lines(scoring))
+def _write_lines(folder: Path, parts: Mapping[str, Any], task: Task, scoring: Scoring) -> str:
+    def lines() -> Iterator[Mapping[str, object]]:
+        yield from task.lines(scoring)
+        refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
+
+    return write_lines(folder, lines())
 
 
 def new_record(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Item, ItemLines, load_items
-from equipoise.data.readers import long_files
+from equipoise.data.readers import long_files, records
 from equipoise.data.readers.long_files import all_good, count_keys, dictionaries
+from equipoise.data.readers.records import chosen_lines, jsonl_lines
 
 FULL: dict[str, Any] = {
     "id": "1",
@@ -110,6 +112,29 @@ def test_a_long_file_ends_as_a_short_one(
         "equipoise.data.items.all_good", lambda *given: answers.append(long_files.all_good(*given)) or answers[-1]
     )
     assert ended() == expected and [answer is not None for answer in answers] == [sure]
+
+
+def test_a_damaged_or_odd_long_file_is_an_error_for_people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("equipoise.data.items.HELD", 1)
+    packed = gzip.compress("".join(GOOD % number for number in range(500)).encode(), 0)
+    for content in (packed[:-20], b"x" * 200):
+        (tmp_path / "x.jsonl.gz").write_bytes(content)
+        with pytest.raises(UserError, match=r"x\.jsonl\.gz: not a whole gzip file"):
+            load_items(tmp_path / "x.jsonl.gz")
+    (tmp_path / "x.jsonl.gz").write_bytes(packed)
+    assert len(load_items(tmp_path / "x.jsonl.gz")) == 500
+    monkeypatch.setattr(records, "MOST_BYTES", 100)
+    (tmp_path / "x.jsonl").write_text((GOOD % 1).strip() + " " * 40 + GOOD % 2)
+    with pytest.raises(UserError, match="line 1: longer than 100 bytes"):
+        load_items(tmp_path / "x.jsonl")
+
+
+def test_chosen_lines_are_those_of_all(tmp_path: Path) -> None:
+    path, problems = tmp_path / "x.jsonl", Problems("x")
+    path.write_text('\ufeff{"a": 1}\n\n\xa0\n{"a": 2}\n\x1c\n"b"\n')
+    everything = list(jsonl_lines(path, problems))
+    assert [where for where, _ in everything] == ["line 1", "line 4", "line 6"]
+    assert list(chosen_lines(path, [0, 1, 2])) == everything and list(chosen_lines(path, [1])) == everything[1:2]
 
 
 def test_what_a_long_file_keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

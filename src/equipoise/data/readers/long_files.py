@@ -24,15 +24,15 @@ def all_good(kind: type[BaseModel], lines: Iterable[bytes], doubled: bool = True
     read = dictionaries(kind)
     good: list[bytes] = []
     names: set[str] = set()
-    for line in lines:
-        try:
+    try:
+        for line in lines:
             record = read(line)
             if doubled and line.count(b":") != count_keys(record):  # more where a text has a colon
                 parse(line.decode())
-        except (ValidationError, ValueError, RecursionError):
-            return None
-        good.append(line)
-        names.add(record["id"])
+            good.append(line)
+            names.add(record["id"])
+    except (ValidationError, ValueError, RecursionError):
+        return None
     return good if len(names) == len(good) else None
 
 

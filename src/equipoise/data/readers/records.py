@@ -150,18 +150,22 @@ def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
                 yield f"line {number}", text
 
 
-def filled_lines(handle: IO[bytes]) -> Iterator[bytes]:
-    """The lines that are not blank; one that is too long is cut."""
-    return filter(bytes.strip, iter(partial(handle.readline, MOST_BYTES), b""))
+def filled_lines(handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """(number from 1, line) of each line that is not blank; ValueError if one is too long."""
+    for number, line in enumerate(iter(partial(handle.readline, MOST_BYTES), b""), 1):
+        if len(line) == MOST_BYTES and not line.endswith(b"\n"):
+            raise ValueError(f"line {number} is longer than {MOST_BYTES:,} bytes")
+        if line.startswith(b"{") or line.decode(errors="replace").strip():  # other blanks than bytes.strip knows
+            yield number, line
 
 
 def chosen_lines(path: Path, places: Collection[int]) -> Iterator[tuple[str, str]]:
     """As `jsonl_lines`, of a file that was read before: the lines in some places, counted from 0."""
     wanted = frozenset(places)
     with whole(path), opened(path) as handle:
-        for place, line in enumerate(islice(filled_lines(handle), 1 + max(wanted, default=-1))):
+        for place, (number, line) in enumerate(islice(filled_lines(handle), 1 + max(wanted, default=-1))):
             if place in wanted:
-                yield f"line {place + 1}", line.decode("utf-8-sig")
+                yield f"line {number}", line.decode("utf-8-sig")
 
 
 def checked(
@@ -174,8 +178,9 @@ def checked(
     """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
 
     A line that does not fit is tried once more as `in_full` makes it of its value and its place from 1.
-    pydantic takes the last of two equal keys. A line with no more keys than its record has none; any other is parsed
-    once more to find them. `doubled` is False where we wrote the line ourselves and it cannot have any.
+    pydantic takes the last of two equal keys. Where a line has no more keys than its record, no key appears twice; any
+    other line is parsed once more to find them. `doubled` is False where we wrote the line ourselves and it cannot have
+    any.
     """
     seen: dict[str, str] = {}
     count_keys = getattr(kind, "keys_set", None)
