@@ -124,7 +124,7 @@ def test_a_damaged_or_odd_long_file_is_an_error_for_people(tmp_path: Path, monke
     (tmp_path / "x.jsonl.gz").write_bytes(packed)
     assert len(load_items(tmp_path / "x.jsonl.gz")) == 500
     monkeypatch.setattr(records, "MOST_BYTES", 100)
-    (tmp_path / "x.jsonl").write_text((GOOD % 1).strip() + " " * 40 + GOOD % 2)
+    (tmp_path / "x.jsonl").write_text((GOOD % 1).strip() + " " * 40 + GOOD % 2 + GOOD % 3)
     with pytest.raises(UserError, match="line 1: longer than 100 bytes"):
         load_items(tmp_path / "x.jsonl")
 
