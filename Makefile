@@ -94,7 +94,7 @@ bench-smoke: $(DEV)
 	$(PYTHON) bench/smoke.py
 
 # The everyday commands of two commits in alternation; fails where one became slower by more than a quarter.
-BASE := 08599054
+BASE := 67fbd537
 bench-compare: $(DEV)
 	$(PYTHON) bench/compare.py $(BASE)
 

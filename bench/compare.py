@@ -3,7 +3,7 @@
     python bench/compare.py BASE [--turns 3] [--items 2000] [--only eval,perturb]
 
 BASE is checked out into a folder of its own and runs with the same Python and packages. Every command must end well and
-print something. Exits with 1 where the median ratio of the turns is above 1.25 and is so again with as many more turns.
+print something. Exits with 1 where the median ratio of the turns is above 1.25, and still is with three times as many.
 Processor seconds are compared, as other work disturbs them less than the clock.
 """
 
@@ -160,15 +160,15 @@ def main() -> int:
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", str(folder / "base")], cwd=ROOT, check=True)
     if slow:
-        print(f"slower than {options.base} by more than a quarter, twice: {', '.join(slow)}")
+        print(f"slower than {options.base} by more than a quarter, three times: {', '.join(slow)}")
     return int(bool(slow))
 
 
 def keeps(name: str, command: list[str], base: Tree, here: Tree, turns: int) -> bool:
-    """Measure a case, print its row, and return whether it is fast enough, if need be the second time."""
+    """Measure a case, print its row, and return whether it is fast enough, if need be with more turns."""
     old: list[float] = []
     new: list[float] = []
-    for _ in range(2):
+    for _ in range(3):
         for turn in range(turns):
             pair = (base, old), (here, new)
             for tree, seconds in pair if turn % 2 else pair[::-1]:
