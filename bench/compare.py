@@ -154,7 +154,7 @@ def main() -> int:
                 if not base.has_doctor():
                     del cases["doctor"]
                     print(f"without doctor, which {options.base} does not have for models")
-            print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; CPU seconds")
+            print(f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; CPU seconds")
             print(f"{'case':<18}{base.name[:9]:>10}{'here':>8}{'ratio':>8}   turn by turn")
             slow = [name for name, command in cases.items() if not keeps(name, command, base, here, options.turns)]
         finally:
@@ -162,6 +162,13 @@ def main() -> int:
     if slow:
         print(f"slower than {options.base} by more than a quarter, three times: {', '.join(slow)}")
     return int(bool(slow))
+
+
+def processor() -> str:
+    """Its name where Linux tells it, else its kind."""
+    about = Path("/proc/cpuinfo")
+    lines = about.read_text().splitlines() if about.exists() else []
+    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.machine())
 
 
 def keeps(name: str, command: list[str], base: Tree, here: Tree, turns: int) -> bool:
